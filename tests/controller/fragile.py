@@ -23,7 +23,7 @@ def main(state: str, conf: str, at: str, when: str) -> None:
     """Be the controller."""
     count, write = 0, Database.write
 
-    def count_from_now() -> None:
+    def count_from_now(_: list[str]) -> None:
         def fragile(database: Database, writes: Iterable[Write]) -> None:
             nonlocal count
             count += 1

@@ -32,6 +32,7 @@ from rota.model.step import Usage
 from rota.model.submission import Submission
 from rota.store import Database, make_or_upgrade
 from rota.store.database import compress
+from rota.store.heads import Heads
 from rota.store.writes import add_submission
 from rota.testing.builders import cluster as make_cluster
 
@@ -64,7 +65,7 @@ class _Memory:
         for report in list(self._last.values()):
             self.listener(report)
 
-    def launch(self, run: RunSpec) -> None:
+    def launch(self, run: RunSpec, *, again: bool = False) -> None:
         key = run.job_id, run.restart_count
         if key in self._last:
             self.listener(self._last[key])
@@ -159,8 +160,16 @@ class _Day:
             log=lambda _: None,
         )
         reports = Reports(clock, asyncio.get_running_loop(), shortages, lambda _: None)
+        heads = Heads(self._folder)
         driver = LiveDriver(
-            database, clock, boot=booter, config=self._config, runs=runs, shortages=shortages, log=lambda _: None
+            database,
+            clock,
+            heads=heads,
+            boot=booter,
+            config=self._config,
+            runs=runs,
+            shortages=shortages,
+            log=lambda _: None,
         )
         reports.connect(driver, runs, self.executor, clients)
         self.executor.listener = reports

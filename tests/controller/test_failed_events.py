@@ -11,10 +11,12 @@ from rota.cli.serve import Booter
 from rota.controller import second_tries
 from rota.controller.clock import ClusterClock
 from rota.controller.driver import LiveDriver
+from rota.controller.shortages import Shortages
 from rota.core import Engine
 from rota.core import events as ev
 from rota.model import Errno, JobSpec
 from rota.store import Database, make_or_upgrade
+from rota.store.heads import Heads
 from rota.testing.builders import cluster as make_cluster
 
 if TYPE_CHECKING:
@@ -69,7 +71,16 @@ def live(tmp_path: Path, log: list[str]) -> Live:
             make_or_upgrade(url, lambda _: None)
             clock, database = ClusterClock(), Database(url)
             booter, config = Booter(clock, log.append), make_cluster(nodes=1, cpus_per_node=4)
-            driver = LiveDriver(database, clock, boot=booter, config=config, runs=_NoRuns(), log=log.append)
+            driver = LiveDriver(
+                database,
+                clock,
+                heads=Heads(tmp_path),
+                boot=booter,
+                config=config,
+                runs=_NoRuns(),
+                shortages=Shortages(log.append, clock.now),
+                log=log.append,
+            )
             driver.start()
             try:
                 await asyncio.wait_for(test(driver), 20)

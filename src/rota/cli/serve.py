@@ -38,6 +38,8 @@ from rota.controller.live_runs import LiveRuns
 from rota.controller.mail.carrier import Carrier
 from rota.controller.mail.post import Post
 from rota.controller.memory import limit_memory, usual_limit
+from rota.controller.recovery import inspect
+from rota.controller.recovery.inspection import CLUSTER, begin_generation
 from rota.controller.reports import Reports
 from rota.controller.shortages import Shortages
 from rota.controller.spool import Spool
@@ -50,6 +52,7 @@ from rota.listings.text import plain
 from rota.model import InputError, RotaError
 from rota.runtime.boot import LIVE_PLUGINS, boot_live
 from rota.store import Database, make_or_upgrade
+from rota.store.heads import Head, Heads
 from rota.store.location import database_url, set_database_url
 from rota.store.writes import set_fact
 
@@ -62,8 +65,8 @@ if TYPE_CHECKING:
 #: Seconds after which the thread that commits gets its turn; Python's 5 ms are longer than a commit.
 _SWITCH = 0.0002
 _LOG_SIZE = 5_000_000
-#: Characters of the secret from which marks are made.
-_SECRET = 32
+#: Name of the fact that is the secret from which marks are made.
+_SECRET = "secret"
 #: Name of the fact that is the path of slurm.conf.
 _CONF = "slurm_conf"
 #: Default of ``MaxJobCount``.
@@ -153,12 +156,12 @@ class Booter:
         self._stack.close()
 
 
-def serve(settings: Settings, ready: Callable[[], None]) -> None:
+def serve(settings: Settings, ready: Callable[[list[str]], None]) -> None:
     """Run the controller until it is told to stop.
 
     Args:
         settings: Where the cluster is, and how it is configured.
-        ready: Is called when commands are answered.
+        ready: Is called when commands are answered, with what was damaged and has been mended.
 
     Raises:
         InputError: the configuration or the saved state cannot be used, or a controller runs there already.
@@ -173,8 +176,8 @@ def serve(settings: Settings, ready: Callable[[], None]) -> None:
         raise RotaError("slurm.conf, or the saved state, takes more memory than `rota up --memory` permits") from None
 
 
-def _serve_alone(settings: Settings, ready: Callable[[], None], memory: int) -> None:
-    with _OnlyOne(settings.state) as lock:
+def _serve_alone(settings: Settings, ready: Callable[[list[str]], None], memory: int) -> None:
+    with OnlyOne(settings.state) as lock:
         if settings.database:
             set_database_url(settings.state, settings.database)
         os.chdir(settings.state)  # its path may be longer than that of a socket may be
@@ -182,12 +185,18 @@ def _serve_alone(settings: Settings, ready: Callable[[], None], memory: int) -> 
         asyncio.run(_serve(settings, lock, ready, memory))
 
 
-async def _serve(settings: Settings, lock: int, ready: Callable[[], None], memory: int) -> None:
+async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], None], memory: int) -> None:
     state, log = settings.state, _log_to(settings.state / "controller.log")
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     loop.set_exception_handler(lambda _, context: log(f"error: this is a defect of rota: {_describe(context)}"))
+    inspection = inspect(state)
+    inspection.refuse()
+    notices = [f"{one.what}: it is written anew" for one in inspection.mended]
+    for notice in notices:
+        log(f"error: {notice}")
     make_or_upgrade(database_url(state), log)
     database = Database(database_url(state))
+    mark, heads = _mark(database), Heads(state)
     facts = database.facts()
     if settings.conf is None and facts.get(_CONF):
         settings.conf = Path(facts[_CONF])
@@ -198,7 +207,14 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None], memor
     booter = Booter(clock, log)
     shortages = Shortages(log, clock.now)
     reports = Reports(clock, loop, shortages, log)
-    executor = LocalExecutor(state, reports, options=(f"--files={allow_many_files()}", f"--memory={memory}"))
+    executor = LocalExecutor(
+        state,
+        reports,
+        cluster=mark,
+        head=lambda: heads.head,
+        options=(f"--files={allow_many_files()}", f"--memory={memory}"),
+        log=log,
+    )
     clients = StepClients()
     runs = LiveRuns(
         database,
@@ -208,14 +224,24 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None], memor
         clients=clients,
         cluster_name=config.cluster_name,
         conf=str(settings.conf or ""),
-        mark=_mark(database),
+        mark=_secret(database),
         config=lambda: driver.engine.view.config,
         shortages=shortages,
         log=log,
     )
+    executor.look_for = runs.look_for
     first = config.integer("FirstJobId", 1, 1, 2**31)
+    begin_generation(database, heads, inspection.head or Head(cluster=mark))
     driver = LiveDriver(
-        database, clock, boot=booter, config=config, runs=runs, first_job_id=first, shortages=shortages, log=log
+        database,
+        clock,
+        heads=heads,
+        boot=booter,
+        config=config,
+        runs=runs,
+        first_job_id=first,
+        shortages=shortages,
+        log=log,
     )
     reports.connect(driver, runs, executor, clients)
     carrier = Carrier(database, driver, shortages, log)
@@ -263,7 +289,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None], memor
         if settings.http:
             await http.start()
         log(f"rota {__version__} is up, process {os.getpid()}")
-        ready()
+        ready(notices)
         await stop.wait()
     finally:
         await http.stop()
@@ -292,7 +318,7 @@ def _describe(context: dict[str, Any]) -> str:
     return "".join([f"{context['message']}\n", *lines])
 
 
-class _OnlyOne:
+class OnlyOne:
     """Makes sure that there is one controller for a state directory, which is nobody else's."""
 
     def __init__(self, state: Path) -> None:
@@ -335,9 +361,18 @@ class _OneRecord(logging.Formatter):
 
 
 def _mark(database: Database) -> str:
-    """Give a secret that no other cluster has; the marks of its jobs' processes are made from it."""
-    known = database.facts().get("mark")
-    if known is None or len(known) < _SECRET:  # an earlier version has shown it to all jobs
-        known = os.urandom(_SECRET // 2).hex()
-        database.write(set_fact("mark", known))
+    """Give a text that no other cluster has: what is kept beside the database says with it whose it is."""
+    known = database.facts().get(CLUSTER)
+    if known is None:
+        known = os.urandom(8).hex()
+        database.write(set_fact(CLUSTER, known))
+    return known
+
+
+def _secret(database: Database) -> str:
+    """Give a secret that only this cluster knows; the marks of its jobs' processes are made from it."""
+    known = database.facts().get(_SECRET)
+    if known is None:
+        known = os.urandom(16).hex()
+        database.write(set_fact(_SECRET, known))
     return known

@@ -41,7 +41,7 @@ from rota.model.array import MOST_TASKS, count_tasks
 from rota.runtime.dispatch import background_done, dispatch_table
 from rota.store import DatabaseError
 from rota.store.database import compress
-from rota.store.writes import add_event, add_snapshot, set_fact
+from rota.store.writes import add_event, add_snapshot, drop_snapshot, set_fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from rota.core.job import Job
     from rota.model import JobRecord
     from rota.store import Database, Write
+    from rota.store.heads import Head, Heads
 
 #: Seconds after which it is tried again whether the disk can be written.
 _RETRY = 1.0
@@ -65,6 +66,8 @@ _AGAIN = 60
 _SNAPSHOT_AFTER = 5_000
 #: Name of the fact that is the next job id, and of the clock's state.
 NEXT_JOB_ID, CLOCK = "next_job_id", "clock"
+#: Name of the fact that counts the commits without an event, which the journal's length does not show.
+OTHERS = "others"
 
 
 class Runs(Protocol):
@@ -123,6 +126,7 @@ class LiveDriver:
         first_job_id: Id of the first job of a new cluster.
         shortages: Is told what the machine is short of.
         log: Writes a line for the administrator.
+        heads: Where it is said how far the database has come.
     """
 
     def __init__(
@@ -130,6 +134,7 @@ class LiveDriver:
         database: Database,
         clock: ClusterClock,
         *,
+        heads: Heads,
         boot: Callable[[dict[str, Any] | None, ClusterConfig], Engine],
         config: ClusterConfig,
         runs: Runs,
@@ -146,7 +151,8 @@ class LiveDriver:
         self._log = log
         self._first_job_id = first_job_id
         self._loop = asyncio.get_running_loop()
-        self._committer = Committer(database, self._loop, self._on_failure)
+        self._committer = Committer(database, self._loop, self._on_failure, heads)
+        self._heads = heads
         self._second_tries = SecondTries(self._loop)
         self._perform = dispatch_table(self)
         self._background: set[asyncio.Task[None]] = set()
@@ -173,8 +179,10 @@ class LiveDriver:
         self._seq = 0
         self.saved_seq = 0
         self._no_snapshot_before = 0
-        #: Whether there is a snapshot from which events lead to the present state.
-        self._is_saved = True
+        #: Number of the last event of the last commit, and of commits without one.
+        self._committed_seq = self._others = 0
+        #: Whether there is a snapshot from which events lead to the present state; and whether those before it do.
+        self._is_saved = self._leads_on = True
         self._commit_due = self._pass_due = False
         self._wakeup: asyncio.TimerHandle | None = None
         self._wakeup_at: int | None = None
@@ -189,7 +197,10 @@ class LiveDriver:
     def _read_state(self) -> None:
         """Make the engine from what is written down."""
         self._runs.read_state()
-        self.next_job_id = int(self._database.facts().get(NEXT_JOB_ID, self._first_job_id))
+        facts = self._database.facts()
+        self.next_job_id = int(facts.get(NEXT_JOB_ID, self._first_job_id))
+        self._others = int(facts.get(OTHERS, 0))
+        self._seq = self._committed_seq = 0
         snapshot = self._database.last_snapshot()
         if snapshot is None:
             self.engine = self._boot(None, self._config)
@@ -204,10 +215,16 @@ class LiveDriver:
             if isinstance(event, ev.Submit):
                 self.next_job_id = max(self.next_job_id, event.job_id + _ids_of(event))
             self._seq = number
+        self._committed_seq = self._seq
         goes_back = self.engine.view.now > self._clock.now()
         if goes_back or not _equal(self.engine.view.config, self._config):
             state = save(self.engine)
             self.engine = self._boot(set_back(state, self._clock.now()) if goes_back else state, self._config)
+            self._is_saved = self._leads_on = False
+        if self._database.bad_snapshots:
+            self._log(
+                f"error: the snapshot at event {self._database.bad_snapshots[0]} is damaged: the one before is used"
+            )
             self._is_saved = False
 
     def start(self) -> None:
@@ -225,12 +242,16 @@ class LiveDriver:
             self._save()
             self._commit()
         self._committer.close()
+        self._heads.close()
 
     def _save(self) -> None:
         """Save the engine's state."""
         config = shape_of(ClusterConfig).encode(self.engine.view.config)
-        self._writes += add_snapshot(self._seq, compress({"engine": save(self.engine), "config": config}))
-        self.saved_seq, self._is_saved = self._seq, True
+        state = compress({"engine": save(self.engine), "config": config})
+        self._writes += [drop_snapshot(seq) for seq in self._database.bad_snapshots]
+        self._database.bad_snapshots = []
+        self._writes += add_snapshot(self._seq, state, leads_on=self._leads_on)
+        self.saved_seq, self._is_saved, self._leads_on = self._seq, True, True
         self._writes += set_fact(NEXT_JOB_ID, str(self.next_job_id))
 
     def _save_if_due(self) -> None:
@@ -439,6 +460,11 @@ class LiveDriver:
         answers, self._answers = self._answers, []
         then, self._then = self._then, []
         changes, self._changes = self._changes, []
+        if writes and self._seq == self._committed_seq:
+            self._others += 1
+            writes += set_fact(OTHERS, str(self._others))
+        is_saved = self.saved_seq == self._seq != self._committed_seq
+        self._committed_seq = self._seq
         waiting = {answer for answer, _ in answers}
         self._committing |= waiting
 
@@ -454,7 +480,12 @@ class LiveDriver:
             for listener in list(self.on_changes) if changes else ():
                 listener(changes)
 
-        self._committer.commit(writes, done)
+        self._committer.commit(writes, done, self._head, sync=is_saved)
+
+    @property
+    def _head(self) -> Head:
+        """How far the database has come with the next commit."""
+        return self._heads.head._replace(seq=self._seq, next_job_id=self.next_job_id, others=self._others)
 
     def _perform_one(self, effect: Effect) -> None:
         """Perform an effect. A defect must not keep others from being performed; a job that it concerns fails."""
@@ -484,7 +515,7 @@ class LiveDriver:
         self._log(f"error: {_what_failed(error)}:\n{''.join(traceback.format_exception(error))}")
         self._commit()
         self.trouble = _what_failed(error)
-        self._committer.commit([], self._retry)
+        self._committer.commit([], self._retry, self._head)
 
     def _retry(self) -> None:
         try:

@@ -70,5 +70,5 @@ class Housekeeping:
                 self._driver.write(writes)
             if self._keep and now - purged >= min(self._keep, _PURGE):
                 purged = now
-                self._driver.write(purge(now - self._keep, self._driver.saved_seq))
+                self._driver.write(purge(now - self._keep))
             await asyncio.sleep(_ROUND)

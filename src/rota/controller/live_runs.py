@@ -48,8 +48,10 @@ _RETRY = 1.0
 #: The first process of a job without a script.
 _SERVE = "from rota.client.allocation import serve; sys.exit(serve(sys.argv[1]))"
 _ALLOCATION = (sys.executable, "-IS", "-c", f"import sys; sys.path.insert(0, {PACKAGES!r}); {_SERVE}")
-_DECIDES_OTHERWISE = "a plugin decides by something else than what happens, like a clock or random numbers"
-
+_DECIDES_OTHERWISE = (
+    "a plugin decides by something else than what happens, like a clock or random numbers, or `rota recover` has found "
+    "the job"
+)
 
 #: Why a job is stopped, by the state that it is in from then on.
 _WHY = {
@@ -108,6 +110,8 @@ class LiveRuns:
         #: Measured usage of runs whose end is being recorded.
         self._usage: dict[tuple[int, int], Usage] = {}
         self._runs: dict[tuple[int, int], Run] = {}
+        #: Those that were written down when the state was read, and may have been launched before.
+        self._before: frozenset[tuple[int, int]] = frozenset()
         #: Records of jobs that have ended, by job id, until they are on disk.
         self.ending: dict[int, AccountingRecord] = {}
         self._devices: Devices
@@ -119,6 +123,7 @@ class LiveRuns:
         self.ending = {}
         shape = shape_of(Run)
         self._runs = {key: shape.decode(data) for key, data in self._database.runs().items()}
+        self._before = frozenset(self._runs)
         self._devices = self._new_devices()
         for run in self._runs.values():
             self._devices.add(run.devices)
@@ -139,6 +144,7 @@ class LiveRuns:
         for key in sorted(jobs.keys() - self._runs.keys()):
             self._log(f"error: job {key[0]} was not started, and now is to run: {_DECIDES_OTHERWISE}")
             writes += self.choose(engine, Launch(*key, jobs[key].alloc))
+            self._before |= {key}
         live = {job.spec.payload: job.array_job_id or job.job_id for job in engine.jobs.values()}
         self.submissions.read_state(live, engine.view.now)
         return writes
@@ -236,7 +242,12 @@ class LiveRuns:
             self._shortages.note(missing(error) or DISK, f"writing a job's directory ({error.strerror})")
             asyncio.get_running_loop().call_later(_RETRY, self.launch, effect)
             return
-        self._executor.launch(spec)
+        self._executor.launch(spec, again=key in self._before)
+
+    def look_for(self, job_id: int, restart_count: int) -> None:
+        """Have a run found that was launched and that the supervisor does not know any more."""
+        self._before |= {(job_id, restart_count)}
+        self.launch(Launch(job_id, restart_count, 0))
 
     def kill(self, effect: Kill, job: Job | None) -> None:
         """Stop a run, and say so in its output.

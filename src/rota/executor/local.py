@@ -8,20 +8,20 @@ lost are not handed on again when there is a new one.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import socket
 import sys
 import time
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from rota.executor.lines import Lines, line_of, plain_of, report_of
 from rota.executor.protocol import Capabilities, Ended, LaunchFailed, Measured, Outcome, Short, Started
 from rota.executor.supervisor import main as program
 from rota.model import RotaError
 from rota.model.step import Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from rota.executor.protocol import Listener, Report, RunSpec
@@ -33,6 +33,10 @@ _SOCKET = "supervisor.sock"
 #: Seconds after which a supervisor that does not answer is given up, and between two attempts to connect.
 _PATIENCE = 10.0
 _RETRY = 0.003
+_OTHER = (
+    "the supervisor in {state}, process {pid}, has the jobs of another cluster: the state directory was removed or "
+    "replaced while they ran; `rota recover --state {state}` shows them, and takes them over with --yes"
+)
 
 
 class ExecutorError(RotaError):
@@ -45,10 +49,29 @@ class LocalExecutor:
     Args:
         state: The state directory. Made if it does not exist; only its owner may read it.
         listener: Function that takes the reports, in the event loop in which `start` was called.
+        cluster: The cluster whose runs are executed. A supervisor of another one is refused.
+        head: Gives how far the cluster has come, which the supervisor keeps.
         options: Options of a supervisor that is started: see `rota.executor.supervisor.main`.
+        log: Writes a line for the administrator.
     """
 
-    def __init__(self, state: Path, listener: Listener, *, options: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        state: Path,
+        listener: Listener,
+        *,
+        cluster: str = "",
+        head: Callable[[], Sequence[str | int]] = tuple,
+        options: tuple[str, ...] = (),
+        log: Callable[[str], None] = print,
+    ) -> None:
+        self._cluster = cluster
+        self._head = head
+        self._log = log
+        #: Whether this supervisor, or one before it, has been told of the cluster; and whether its log was damaged.
+        self._has_met = self._is_suspect = False
+        #: Is called with a run that a supervisor whose log was damaged does not know: it is to be launched again.
+        self.look_for: Callable[[int, int], None] = lambda *_: None
         self._state = state
         self._listener = listener
         self._options = options
@@ -58,6 +81,8 @@ class LocalExecutor:
         self._capabilities = Capabilities(tree="processes", memory="measurement", energy=False)
         #: The process ids of the supervisor and of the keeper.
         self.supervisor_pid = self.keeper_pid = 0
+        #: Whose supervisor it is; empty: nobody's yet. ``None``: that of an older rota, which does not say so.
+        self._met_cluster: str | None = None
         self._number = 0
         #: Launches of which nothing has been heard, and other requests that have not been answered.
         self._launching: dict[Key, bytes] = {}
@@ -80,7 +105,7 @@ class LocalExecutor:
         """Connect, after the supervisor has been started if necessary.
 
         Raises:
-            ExecutorError: it cannot be started.
+            ExecutorError: it cannot be started, or is that of another cluster.
         """
         self._loop = asyncio.get_running_loop()
         closed = await self._connect(_PATIENCE)
@@ -162,20 +187,30 @@ class LocalExecutor:
         self._named = set()
         known: asyncio.Future[None] = loop.create_future()
         closed: asyncio.Future[None] = loop.create_future()
-        transport, _ = await loop.create_unix_connection(lambda: _Lines(self._take, known, closed), sock=connection)
+        transport, _ = await loop.create_unix_connection(lambda: Lines(self._take, known, closed), sock=connection)
         await known
+        if not self._is_ours:
+            transport.close()
+            raise ExecutorError(_OTHER.format(state=self._state, pid=self.supervisor_pid))
         self._transport = transport
         self._after_greeting()
         return closed
 
     def _after_greeting(self) -> None:
-        """Ask again what was not answered, and report runs as lost that nobody knows."""
+        """Ask again what was not answered, and look for runs that nobody knows, or report that they are lost."""
         named, self._named = self._named or set(), None
-        self._outbox = [*self._launching.values(), *self._asked.values()]
+        met = (
+            line_of({"do": "cluster", "number": 0, "cluster": self._cluster}) if self._met_cluster is not None else b""
+        )
+        self._outbox = [met, *self._launching.values(), *self._asked.values()]
         self._flush()
         for key, report in list(self._last.items()):
             if key not in named and isinstance(report, Started):
-                self._lost(report)
+                if self._is_suspect:
+                    del self._last[key]
+                    self.look_for(*key)
+                else:
+                    self._lost(report)
 
     def _lost(self, report: Started) -> None:
         ended = Ended(
@@ -191,14 +226,14 @@ class LocalExecutor:
 
     # ---- requests ---------------------------------------------------------------------------------------------
 
-    def launch(self, run: RunSpec) -> None:
+    def launch(self, run: RunSpec, *, again: bool = False) -> None:
         """Start a run; see `rota.executor.protocol.Executor`. Of one that is known the last report is repeated."""
         key = run.job_id, run.restart_count
         if key in self._last and self._loop is not None:
             self._loop.call_soon(self._listener, self._last[key])
             return
         self._forgotten.discard(key)
-        request = _line({"do": "launch", "number": 0, "what": _plain(run)})
+        request = line_of({"do": "launch", "number": 0, "what": plain_of(run), "again": again, "head": self._head()})
         self._launching[key] = request
         self._send(request)
 
@@ -246,7 +281,7 @@ class LocalExecutor:
 
     def _ask(self, record: Record) -> None:
         self._number += 1
-        request = _line({**record, "number": self._number})
+        request = line_of({**record, "number": self._number})
         self._asked[self._number] = request
         self._send(request)
 
@@ -275,6 +310,7 @@ class LocalExecutor:
                 joined.set_result(record.get("joined", False))
         elif kind == "hello":
             self.supervisor_pid, self.keeper_pid = record["pid"], record["keeper"]
+            self._hear(record)
             self._capabilities = Capabilities(tree=record["tree"], memory=record["memory"], energy=record["energy"])
         elif kind == "unsure":
             if self._named is not None:
@@ -285,12 +321,29 @@ class LocalExecutor:
             key = record["job"], record["run"]
             if key in self._forgotten:
                 return
-            report = _report(record)
+            report = report_of(record)
             if self._named is not None:
                 self._named.add(key)
             self._launching.pop(key, None)
             if not self._was_reported(key, report):
                 self._hand_on(key, report)
+
+    def _hear(self, hello: Record) -> None:
+        """Hear whose supervisor it is; one of an older rota does not say so."""
+        self._met_cluster = hello.get("cluster")
+        wrong = hello.get("wrong", ())
+        self._is_suspect = bool(wrong)
+        if wrong and (self._met_cluster or self._has_met):
+            said = "; ".join(wrong[:5])
+            self._log(
+                f"error: {self._state}/supervisor.log was damaged: {said}; runs that it had may have ended unseen"
+            )
+        self._has_met = True
+
+    @property
+    def _is_ours(self) -> bool:
+        """Whether the supervisor that has greeted is that of this cluster, or of none yet."""
+        return not self._met_cluster or self._met_cluster == self._cluster
 
     def _was_reported(self, key: Key, report: Report) -> bool:
         """Whether a report is repeated, since a connection was lost or a launch was asked for twice."""
@@ -303,75 +356,3 @@ class LocalExecutor:
         elif not isinstance(report, Measured):
             self._last[key] = report
         self._listener(report)
-
-
-class _Lines(asyncio.Protocol):
-    """Takes the lines of a connection."""
-
-    def __init__(self, take: Any, known: asyncio.Future[None], closed: asyncio.Future[None]) -> None:
-        self._take = take
-        self._known = known
-        self._closed = closed
-        self._rest = b""
-
-    def data_received(self, data: bytes) -> None:
-        """Hand on whole lines."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            record = json.loads(line)
-            self._take(record)
-            if record["is"] == "known" and not self._known.done():
-                self._known.set_result(None)
-
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
-        """Say that the connection is closed."""
-        if not self._known.done():
-            self._known.set_exception(ConnectionResetError("the supervisor has ended"))
-        if not self._closed.done():
-            self._closed.set_result(None)
-
-
-def _line(record: Record) -> bytes:
-    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
-
-
-def _plain(run: RunSpec) -> Record:
-    """Give a run as the supervisor reads it."""
-    values = {field.name: getattr(run, field.name) for field in fields(run)}
-    names = {"job": values.pop("job_id"), "run": values.pop("restart_count")}
-    return {**names, **values, "env": dict(run.env), "own_env": dict(run.own_env), "rlimits": dict(run.rlimits)}
-
-
-def _report(record: Record) -> Report:
-    """Give a report of the supervisor as what the listener gets."""
-    names = {"job_id": record["job"], "restart_count": record["run"]}
-    match record["is"]:
-        case "started":
-            return Started(**names, pid=record["pid"], time=record["time"])
-        case "failed":
-            missing = record.get("missing", "")  # older supervisors do not say it
-            return LaunchFailed(**names, message=record["message"], prolog=record["prolog"], missing=missing)
-        case "measured":
-            return Measured(**names, usage=_usage(record["usage"]))
-        case _:
-            return Ended(
-                **names,
-                exit_code=record["code"],
-                signal=record["signal"],
-                time=record["time"],
-                outcome=Outcome(record["outcome"]),
-                usage=_usage(record["usage"]),
-                epilog_failure=record["epilog_failure"],
-            )
-
-
-def _usage(values: list[Any]) -> Usage:
-    user, system, max_rss, read, written, energy = values
-    return Usage(
-        user_seconds=user,
-        system_seconds=system,
-        max_rss=max_rss,
-        read_bytes=read,
-        written_bytes=written,
-        energy=energy,
-    )

@@ -159,8 +159,14 @@ class Executor(Protocol):
     async def start(self) -> None:
         """Connect. When it returns, everything known of all runs has been reported to the listener."""
 
-    def launch(self, run: RunSpec) -> None:
-        """Start a run. Reports `Started` or `LaunchFailed`, and `Ended` later."""
+    def launch(self, run: RunSpec, *, again: bool = False) -> None:
+        """Start a run. Reports `Started` or `LaunchFailed`, and `Ended` later.
+
+        Args:
+            run: The run.
+            again: Whether it may have been launched before. An executor that has lost what it knew of runs does not
+                start it then: it finds the run, or reports that it has ended, and nobody knows how.
+        """
 
     def signal(self, job_id: int, restart_count: int, signal: int, *, batch_only: bool = False) -> None:
         """Send a signal to all processes of a run, or to its script only."""

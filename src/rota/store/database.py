@@ -16,12 +16,13 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from rota.store.connection import DatabaseError, cause, engine_of, place_of, version_of
 from rota.store.schema import VERSION, facts, jobs, journal, letters, runs, snapshots, submissions
+from rota.store.sums import sum_of, unsealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sqlalchemy import ColumnElement, Select
-    from sqlalchemy.sql.dml import Delete, Insert
+    from sqlalchemy import ColumnElement, Select, Table
+    from sqlalchemy.sql.dml import Delete, Insert, Update
 
     from rota.store.writes import Write
 
@@ -30,6 +31,8 @@ _later = jobs.alias()
 LAST_RUN = ~exists().where(_later.c.job_id == jobs.c.job_id, _later.c.id > jobs.c.id)
 #: Number of records that are parsed together, and so have the texts in common that are the names of their fields.
 _TOGETHER = 500
+#: What to do about damage.
+_RECOVER = "stop the cluster, and see what can be saved with `rota recover`"
 
 
 class Database:
@@ -52,6 +55,8 @@ class Database:
         if version != VERSION:
             self.close()
             raise DatabaseError(f"{place_of(self._engine)}: {_other(version)}")
+        #: Numbers of the snapshots that are damaged, and are not used.
+        self.bad_snapshots: list[int] = []
         #: Which file it is; ``None``: no file.
         self._opened = self._file()
 
@@ -90,24 +95,47 @@ class Database:
 
     def facts(self) -> dict[str, str]:
         """Give all facts."""
-        return dict(self._rows(select(facts)))
+        return {name: value for name, value in self._whole(facts)}  # noqa: C416 - pairs, and no rows
 
     def last_snapshot(self) -> tuple[int, dict[str, Any]] | None:
-        """Give the last state, and the number of the last event before it; ``None``: there is none."""
-        for seq, state in self._rows(select(snapshots).order_by(snapshots.c.seq.desc()).limit(1)):
-            return seq, json.loads(zlib.decompress(state))
+        """Give the last state, and the number of the last event before it; ``None``: there is none.
+
+        One that is damaged is passed over, if the one before it and the events after that lead as far.
+
+        Raises:
+            DatabaseError: it is damaged, and there is no other.
+        """
+        self.bad_snapshots = []
+        for seq, state, until, total in self._rows(select(snapshots).order_by(snapshots.c.seq.desc())):
+            if total == sum_of("snapshots", seq, state) and (until is None or not self.bad_snapshots):
+                return seq, json.loads(zlib.decompress(state))
+            self.bad_snapshots.append(seq)
+        if self.bad_snapshots:
+            raise DatabaseError(damaged("snapshots", self.bad_snapshots[0]))
         return None
 
     def events_after(self, seq: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        """Give the events after one: number, time, and data."""
-        for number, time, text in self._rows(select(journal).where(journal.c.seq > seq).order_by(journal.c.seq)):
+        """Give the events after one: number, time, and data.
+
+        Raises:
+            DatabaseError: one is missing or damaged.
+        """
+        for number, time, text in self._whole(journal, journal.c.seq > seq):
+            if number != seq + 1:
+                raise DatabaseError(f"table journal: record {seq + 1} is missing: {_RECOVER}")
+            seq = number
             yield number, time, json.loads(text)
 
     def events_named(self, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         """Give all events of one kind: time, and data."""
         chosen = journal.c.event.startswith(f'{{"event":"{name}"', autoescape=True)
-        for time, text in self._rows(select(journal.c.time, journal.c.event).where(chosen).order_by(journal.c.seq)):
+        for _, time, text in self._whole(journal, chosen):
             yield time, json.loads(text)
+
+    def last_seq(self) -> int:
+        """Give the number of the last event."""
+        of = [select(func.max(journal.c.seq)), select(func.max(snapshots.c.seq))]
+        return max(int(self._rows(one)[0][0] or 0) for one in of)
 
     def last_time(self) -> int:
         """Give the time of the last event, Unix seconds; 0: there is none."""
@@ -115,7 +143,7 @@ class Database:
 
     def submission(self, payload: str) -> dict[str, Any] | None:
         """Give what a user has handed in; ``None``: nothing."""
-        for (data,) in self._rows(select(submissions.c.data).where(submissions.c.payload == payload)):
+        for _, data in self._whole(submissions, submissions.c.payload == payload):
             return json.loads(zlib.decompress(data))  # type: ignore[no-any-return]
         return None
 
@@ -125,11 +153,11 @@ class Database:
 
     def runs(self) -> dict[tuple[int, int], dict[str, Any]]:
         """Give what was chosen for the runs that have not ended, by job id and restart count."""
-        return {(job_id, run): json.loads(data) for job_id, run, data in self._rows(select(runs))}
+        return {(job_id, run): json.loads(data) for job_id, run, data in self._whole(runs)}
 
     def letters(self) -> dict[int, dict[str, Any]]:
         """Give the letters that have not been sent, as far as is known, by number."""
-        return {number: json.loads(text) for number, text in self._rows(select(letters).order_by(letters.c.number))}
+        return {number: json.loads(text) for number, text in self._whole(letters)}
 
     def job_records(self, query: Select[Any] | None = None) -> Iterator[dict[str, Any]]:
         """Give the accounting records of jobs that have ended.
@@ -142,8 +170,12 @@ class Database:
             yield from json.loads(f"[{','.join(texts[first : first + _TOGETHER])}]")
 
     def job_texts(self, query: Select[Any]) -> list[str]:
-        """Give accounting records as they are stored; see `job_records`."""
-        return [text for (text,) in self._rows(query)]
+        """Give accounting records as they were written; see `job_records`.
+
+        Raises:
+            DatabaseError: one is damaged.
+        """
+        return [_record(text) for (text,) in self._rows(query)]
 
     def job_count(self, since: int = 0) -> int:
         """Count the jobs that have ended since a time, Unix seconds."""
@@ -159,6 +191,17 @@ class Database:
         columns = jobs.c.end_time, jobs.c.job_id, jobs.c.array_job_id
         for row in self._rows(select(*columns).where(jobs.c.end_time >= since, LAST_RUN).order_by(jobs.c.end_time)):
             yield row.end_time, row.job_id, row.array_job_id
+
+    def _whole(self, table: Table, *where: ColumnElement[bool]) -> Iterator[Any]:
+        """Give the rows of a table in the order of their keys, without their sums.
+
+        Raises:
+            DatabaseError: one is not as it was written.
+        """
+        for *values, total in self._rows(select(table).where(*where).order_by(*table.primary_key.columns)):
+            if total != sum_of(table.name, *values):
+                raise DatabaseError(damaged(table.name, values[0]))
+            yield values
 
     def _rows(self, query: Select[Any]) -> list[Any]:
         try:
@@ -179,7 +222,19 @@ def times_between(start: int | None, end: int | None) -> list[ColumnElement[bool
     return ended if end is None else [*ended, jobs.c.submit_time <= end]
 
 
-def _in_groups(writes: Iterable[Write]) -> Iterator[tuple[Insert | Delete, list[dict[str, Any]]]]:
+def damaged(table: str, key: object) -> str:
+    """Say that a record is not as it was written, and what to do."""
+    return f"table {table}: record {key} is not as it was written: {_RECOVER}"
+
+
+def _record(text: str) -> str:
+    found = unsealed(text)
+    if found is None:
+        raise DatabaseError(damaged("jobs", f"{text[:80]}…"))
+    return found
+
+
+def _in_groups(writes: Iterable[Write]) -> Iterator[tuple[Insert | Delete | Update, list[dict[str, Any]]]]:
     """Put changes together that are made by the same statement. Those of one table keep their order."""
     by_table: dict[object, list[Write]] = {}
     for one in writes:

@@ -23,8 +23,16 @@ VERSION = 7
 
 metadata = MetaData()
 
+
+def _sum() -> Column[int]:
+    """Make the column that has `rota.store.sums.sum_of` the others. Records of ``jobs`` have theirs at their end."""
+    return Column("sum", BigInteger, nullable=False)
+
+
 #: Facts about the cluster, as text by name; see `rota.store.database`.
-facts = Table("facts", metadata, Column("name", String(40), primary_key=True), Column("value", Text, nullable=False))
+facts = Table(
+    "facts", metadata, Column("name", String(40), primary_key=True), Column("value", Text, nullable=False), _sum()
+)
 
 #: All events that the engine has handled, in order, without refused requests, which change nothing.
 journal = Table(
@@ -35,9 +43,10 @@ journal = Table(
     Column("time", BigInteger, nullable=False),
     #: `rota.core.event_codec`, as JSON.
     Column("event", Text, nullable=False),
+    _sum(),
 )
 
-#: States of the engine.
+#: States of the engine: the last one, and the one before it in case that the last one is damaged.
 snapshots = Table(
     "snapshots",
     metadata,
@@ -45,6 +54,10 @@ snapshots = Table(
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     #: `rota.core.snapshot`, as compressed JSON.
     Column("state", LargeBinary, nullable=False),
+    #: The number of the last event that was handled as it is handled after this state: then slurm.conf was another one.
+    #: ``None``: all of them.
+    Column("until", BigInteger),
+    _sum(),
 )
 
 #: What users have handed in with jobs, by `JobSpec.payload`.
@@ -54,6 +67,7 @@ submissions = Table(
     Column("payload", String(40), primary_key=True),
     #: `Submission`, as compressed JSON.
     Column("data", LargeBinary, nullable=False),
+    _sum(),
 )
 
 #: Runs that have not ended: what was chosen for them, as JSON.
@@ -63,6 +77,7 @@ runs = Table(
     Column("job_id", BigInteger, primary_key=True, autoincrement=False),
     Column("restart_count", Integer, primary_key=True, autoincrement=False),
     Column("data", Text, nullable=False),
+    _sum(),
 )
 
 #: Letters that have not been sent, as far as is known.
@@ -72,6 +87,7 @@ letters = Table(
     Column("number", BigInteger, primary_key=True, autoincrement=False),
     #: `Letter`, as JSON.
     Column("letter", Text, nullable=False),
+    _sum(),
 )
 
 #: Jobs that have ended, and runs after which a job was queued again: of a job the last row is the one in force. The
@@ -91,7 +107,7 @@ jobs = Table(
     Column("start_time", BigInteger),
     Column("end_time", BigInteger, nullable=False),
     Column("payload", String(40), nullable=False),
-    #: `AccountingRecord`, as JSON.
+    #: `AccountingRecord`, as JSON; see `rota.store.sums.sealed`.
     Column("record", Text, nullable=False),
     Index("jobs_by_job_id", "job_id"),
     Index("jobs_by_array", "array_job_id"),

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import bindparam, delete, func, insert, select
+from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 
 from rota.store.schema import facts, jobs, journal, letters, runs, snapshots, submissions
+from rota.store.sums import sealed, sum_of
 
 if TYPE_CHECKING:
-    from sqlalchemy.sql.dml import Delete, Insert
+    from sqlalchemy.sql.dml import Delete, Insert, Update
 
 
 class Write(NamedTuple):
     """A change: a statement, and the values of one row."""
 
-    statement: Insert | Delete
+    statement: Insert | Delete | Update
     row: dict[str, Any]
 
 
@@ -30,27 +31,35 @@ _ADD_SNAPSHOT = insert(snapshots)
 _ADD_FACT = insert(facts)
 _END_RUN = delete(runs).where(runs.c.job_id == bindparam("job"), runs.c.restart_count == bindparam("run"))
 _DROP_FACT = delete(facts).where(facts.c.name == bindparam("fact"))
-_DROP_SNAPSHOTS = delete(snapshots).where(snapshots.c.seq <= bindparam("last"))
-_DROP_EVENTS = delete(journal).where(journal.c.time < bindparam("ended"), journal.c.seq < bindparam("saved"))
+_states = snapshots.alias()
+_BEFORE = select(func.max(_states.c.seq)).where(_states.c.seq < bindparam("last")).scalar_subquery()
+_DROP_SNAPSHOTS = delete(snapshots).where(or_(snapshots.c.seq < _BEFORE, snapshots.c.seq >= bindparam("last")))
+_DROP_SNAPSHOT = delete(snapshots).where(snapshots.c.seq == bindparam("bad"))
+_END_SNAPSHOTS = update(snapshots).where(snapshots.c.until.is_(None)).values(until=bindparam("last"))
+_OLDEST = select(func.min(_states.c.seq)).scalar_subquery()
+_DROP_EVENTS = delete(journal).where(journal.c.time < bindparam("ended"), journal.c.seq < _OLDEST)
 _DROP_JOBS = delete(jobs).where(jobs.c.end_time < bindparam("ended"))
 _ADD_LETTER = insert(letters)
 _DROP_LETTER = delete(letters).where(letters.c.number == bindparam("sent"))
+#: The columns beside a record of accounting, in the order of its sum.
+_BESIDE = [one.name for one in jobs.columns if one.name not in ("id", "record")]
 _DROP_SUBMISSION = delete(submissions).where(submissions.c.payload == bindparam("key"))
 
 
 def add_event(seq: int, time: int, event: str) -> Write:
     """Append an event to the journal."""
-    return Write(_ADD_EVENT, {"seq": seq, "time": time, "event": event})
+    return Write(_ADD_EVENT, {"seq": seq, "time": time, "event": event, "sum": sum_of("journal", seq, time, event)})
 
 
 def add_submission(payload: str, data: bytes) -> Write:
     """Keep what a user has handed in."""
-    return Write(_ADD_SUBMISSION, {"payload": payload, "data": data})
+    return Write(_ADD_SUBMISSION, {"payload": payload, "data": data, "sum": sum_of("submissions", payload, data)})
 
 
 def add_run(job_id: int, restart_count: int, data: str) -> Write:
     """Keep what was chosen for a run."""
-    return Write(_ADD_RUN, {"job_id": job_id, "restart_count": restart_count, "data": data})
+    total = sum_of("runs", job_id, restart_count, data)
+    return Write(_ADD_RUN, {"job_id": job_id, "restart_count": restart_count, "data": data, "sum": total})
 
 
 def end_run(job_id: int, restart_count: int) -> Write:
@@ -60,6 +69,12 @@ def end_run(job_id: int, restart_count: int) -> Write:
 
 def add_job(row: dict[str, Any]) -> Write:
     """Add a job that has ended."""
+    record = sealed(row["record"], *(row[name] for name in _BESIDE))
+    return Write(_ADD_JOB, {**row, "record": record})
+
+
+def keep_job(row: dict[str, Any]) -> Write:
+    """Add a job that has ended as it was stored in another database."""
     return Write(_ADD_JOB, row)
 
 
@@ -68,14 +83,32 @@ def replace_job(row: dict[str, Any]) -> list[Write]:
     return [Write(_DROP_LAST, {"key": row["job_id"]}), add_job(row)]
 
 
-def add_snapshot(seq: int, state: bytes) -> list[Write]:
-    """Put a state of the engine in the place of older ones."""
-    return [Write(_DROP_SNAPSHOTS, {"last": seq}), Write(_ADD_SNAPSHOT, {"seq": seq, "state": state})]
+def add_snapshot(seq: int, state: bytes, *, leads_on: bool = True) -> list[Write]:
+    """Put a state of the engine in the place of older ones, but the last of these.
+
+    Args:
+        seq: Number of the last event before it.
+        state: The state.
+        leads_on: Whether those before it, and the events after them, lead to this one.
+    """
+    ends = [] if leads_on else [Write(_END_SNAPSHOTS, {"last": seq})]
+    row = {"seq": seq, "state": state, "until": None, "sum": sum_of("snapshots", seq, state)}
+    return [*ends, Write(_DROP_SNAPSHOTS, {"last": seq}), Write(_ADD_SNAPSHOT, row)]
+
+
+def drop_snapshot(seq: int) -> Write:
+    """Remove a state that is damaged."""
+    return Write(_DROP_SNAPSHOT, {"bad": seq})
 
 
 def set_fact(name: str, value: str) -> list[Write]:
     """Set a fact."""
-    return [Write(_DROP_FACT, {"fact": name}), Write(_ADD_FACT, {"name": name, "value": value})]
+    return [Write(_DROP_FACT, {"fact": name}), Write(_ADD_FACT, fact_row(name, value))]
+
+
+def fact_row(name: str, value: str) -> dict[str, Any]:
+    """Give the row of a fact."""
+    return {"name": name, "value": value, "sum": sum_of("facts", name, value)}
 
 
 def add_fact(name: str, value: str) -> Write:
@@ -88,12 +121,9 @@ def drop_fact(name: str) -> Write:
     return Write(_DROP_FACT, {"fact": name})
 
 
-def purge(ended_before: int, saved: int) -> list[Write]:
-    """Remove jobs that ended before a time, and events before it that a snapshot with the number ``saved`` includes."""
-    return [
-        Write(_DROP_JOBS, {"ended": ended_before}),
-        Write(_DROP_EVENTS, {"ended": ended_before, "saved": saved}),
-    ]
+def purge(ended_before: int) -> list[Write]:
+    """Remove jobs that ended before a time, and events before it that all snapshots include."""
+    return [Write(_DROP_JOBS, {"ended": ended_before}), Write(_DROP_EVENTS, {"ended": ended_before})]
 
 
 def drop_submission(payload: str) -> Write:
@@ -103,7 +133,7 @@ def drop_submission(payload: str) -> Write:
 
 def add_letter(number: int, letter: str) -> Write:
     """Keep a letter until it is sent."""
-    return Write(_ADD_LETTER, {"number": number, "letter": letter})
+    return Write(_ADD_LETTER, {"number": number, "letter": letter, "sum": sum_of("letters", number, letter)})
 
 
 def drop_letter(number: int) -> Write:

@@ -1,8 +1,8 @@
 """Record the database of a cluster on which jobs of every kind have run, and what sacct and squeue show of it.
 
 It runs with the rota that is to be recorded, as root, in a place that tells nothing about the machine. For version 1,
-for version 2 at 9f07187, for version 3 at a30a83c, for version 4 at d10a632, for version 5 at bf86a24, and for version
-6 at 2cb4a61::
+for version 2 at 9f07187, for version 3 at a30a83c, for version 4 at d10a632, for version 5 at bf86a24, and for
+version 6 at 2cb4a61::
 
     git worktree add --detach ../before 5668222 && cd ../before && make .venv/run.stamp
     unshare --uts sh -c 'hostname host; exec env -i PATH=/usr/bin:/bin TZ=UTC .venv/bin/python "$0"' …/record.py
@@ -23,7 +23,9 @@ from pathlib import Path
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateIndex, CreateTable
 
+from rota.store.heads import places
 from rota.store.schema import VERSION, metadata
+from rota.store.sums import sum_of
 from rota.testing.live import LiveCluster
 
 _HERE = Path(__file__).resolve().parent
@@ -52,12 +54,16 @@ def main() -> None:
     _work(cluster)
     cluster.kill()
     _copy(cluster.state / "rota.db", recorded)
+    heads = {path: path.read_bytes() for path in places(cluster.state)}
     cluster.up()
     cluster.rota("down", "--jobs", "cancel")
 
     other = _SCRATCH / "other"
     (other / "state").mkdir(parents=True)
     shutil.copy(recorded, other / "state" / "rota.db")
+    for path, copy in zip(places(cluster.state), places(other / "state"), strict=True):  # as when it was copied
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_bytes(heads[path])
     cluster = _start(other, conf)
     shown = "".join(f"$ {listing}\n{cluster.run(*listing.split()).stdout}" for listing in _LISTINGS)
     cluster.rota("down", "--jobs", "cancel")
@@ -130,7 +136,9 @@ def _copy(live: Path, recorded: Path) -> None:
     with closing(sqlite3.connect(live)) as database:
         database.execute("VACUUM INTO ?", (str(recorded),))
     with closing(sqlite3.connect(recorded)) as database, database:
-        database.execute("UPDATE facts SET value = json_set(value, '$.boot_id', 'another') WHERE name = 'clock'")
+        ((clock,),) = database.execute("SELECT json_set(value, '$.boot_id', 'another') FROM facts WHERE name = 'clock'")
+        total = sum_of("facts", "clock", clock)
+        database.execute("UPDATE facts SET value = ?, sum = ? WHERE name = 'clock'", (clock, total))
 
 
 def _tables() -> str:

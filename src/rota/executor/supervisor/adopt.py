@@ -10,10 +10,12 @@ on also later, by pidfds that were opened before. Where it does not, a run's out
 
 from __future__ import annotations
 
+import os
 import time
 
 from rota.executor.supervisor import kernel, log
 from rota.executor.supervisor.ends import Ends, exit_of
+from rota.executor.supervisor.marks import read_mark
 from rota.executor.supervisor.run import ENDED, EPILOG, LEFT, RUNNING, UNSURE, Run
 
 TYPE_CHECKING = False
@@ -21,13 +23,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from rota.executor.supervisor.kernel import Exit
+    from rota.executor.supervisor.apart import Answers
+    from rota.executor.supervisor.kernel import Exit, Stat
     from rota.executor.supervisor.log import Record
     from rota.executor.supervisor.state import State
 
 #: Seconds between two looks at a process that has ended without a status, or may not have begun, and how long at most.
 _LOOK_AGAIN = 0.005
 _PATIENCE = 5.0
+#: Seconds until it is asked again which of a user's processes is a run's script.
+_LOOK_FOR_AGAIN = 0.5
 
 
 class Adoption:
@@ -61,10 +66,17 @@ class Adoption:
                 if boot not in ("", record["boot"]):
                     self._rebooted()
                 boot = record["boot"]
+            elif record["is"] == "cluster":
+                state.cluster = record["cluster"]
+            elif record["is"] == "head":
+                state.head = record["head"]
+            elif record["is"] in ("suspect", "sure"):
+                state.is_suspect = record["is"] == "suspect"
             elif record["is"] == "run":
                 self._add(record)
             elif (known := state.runs.get((record["job"], record["run"]))) is not None:
                 self._replay(known, record)
+        state.is_suspect = state.is_suspect or bool(state.log.wrong)
         if boot != now:
             self._rebooted()
             state.log.append([self.boot_record])
@@ -73,6 +85,47 @@ class Adoption:
             # While the others were watched, a note may have told more of it.
             if run.phase == phase and state.runs.get(run.key) is run:
                 self._watch(run)
+
+    def look_for(self, request: dict[str, Any]) -> None:
+        """Find a run of which the log, which was damaged, says nothing, and which may have been launched before.
+
+        Its script is the oldest leader of a session that has its mark and user. One that is not found is not launched,
+        as it may have run: nobody knows how it has ended.
+        """
+        run = Run(request, self._state.cgroups)
+        run.ours, run.start = False, time.time()
+        until = time.monotonic() + _PATIENCE
+
+        def look() -> None:
+            leaders = _leaders(run.user)
+
+            def answered(marks: Answers | None) -> None:
+                known = {} if marks is None else marks
+                own = [one for one in leaders if known.get(one.pid) == run.mark.encode()]
+                if own or len(known) == len(leaders) or time.monotonic() > until:
+                    self._found(run, min(own, key=lambda stat: stat.ticks, default=None))
+                else:  # one of them has kept waiting who asked
+                    self._state.loop.after(_LOOK_FOR_AGAIN, look)
+
+            self._state.apart.ask(run.user, [one.pid for one in leaders], read_mark, answered)
+
+        look()
+
+    def _found(self, run: Run, script: Stat | None) -> None:
+        """Go on with a run of which the script was looked for; ``None``: there is none."""
+        if script is None:
+            run.phase = ENDED
+            run.set_exit(None)
+        else:
+            run.phase, run.pid, run.ticks = UNSURE, script.pid, script.ticks
+        self._state.runs[run.key] = run
+        for record in run.records():
+            self._state.note(record)
+        if script is None:
+            self._state.report(run.started_report())
+            self._state.report(run.end_report())
+        else:
+            self._watch(run)
 
     def _add(self, record: Record) -> None:
         """Add a run that was started."""
@@ -216,3 +269,10 @@ class Adoption:
         self._begun(run)
         run.set_exit(exit_)
         self._ends.script_ended([run], reap=False)
+
+
+def _leaders(uid: int) -> list[Stat]:
+    """Give the processes of a user that lead a session."""
+    found = (kernel.stat_of(int(name)) for name in os.listdir("/proc") if name.isdigit())
+    leaders = [one for one in found if one is not None and one.session == one.pid and not one.has_ended]
+    return [one for one in leaders if kernel.user_of(one.pid) == uid]
