@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -104,6 +105,7 @@ def up(
 
     When the command returns, jobs can be submitted: see `rota env`.
     """
+    gc.disable()  # nearly all that is made until the cluster is up stays: `serve` has it collected again
     from rota.cli.serve import Settings, serve
 
     directory = (state or default_state()).absolute()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import gc
 import json
 import logging
 import os
@@ -161,6 +162,7 @@ def serve(settings: Settings, ready: Callable[[], None]) -> None:
             set_database_url(settings.state, settings.database)
         os.chdir(settings.state)  # its path may be longer than that of a socket may be
         sys.setswitchinterval(_SWITCH)
+        gc.freeze()  # what has been imported stays: it need not be looked at again
         asyncio.run(_serve(settings, lock, ready))
 
 
@@ -233,6 +235,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
         if settings.http:
             await http.start()
         log(f"rota {__version__} is up, process {os.getpid()}")
+        gc.enable()
         ready()
         await stop.wait()
     finally:

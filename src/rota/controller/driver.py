@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from rota.controller.activity import Tally
 from rota.controller.changes import changes_of
+from rota.controller.child import in_copy
 from rota.controller.committer import Committer
 from rota.core import events as ev
 from rota.core.effects import Accepted, JobFinished, Kill, Launch, Log, PluginFault, Refused, RunRequeued
@@ -49,8 +50,9 @@ if TYPE_CHECKING:
 
 #: Seconds after which it is tried again whether the disk can be written.
 _RETRY = 1.0
-#: Number of events after which the state is saved.
-_SNAPSHOT_AFTER = 5_000
+#: Seconds of work that a new start may have to do again, unless saving the state takes longer; and what of that is the
+#: reading of an event.
+_TO_DO_AGAIN, _READING = 0.25, 0.00002
 #: Name of the fact that is the next job id, and of the clock's state.
 NEXT_JOB_ID, CLOCK = "next_job_id", "clock"
 
@@ -158,6 +160,9 @@ class LiveDriver:
         self.saved_seq = 0
         #: Whether there is a snapshot from which events lead to the present state.
         self._is_saved = True
+        #: Seconds for which the engine has worked since the last snapshot, and that saving has taken.
+        self._work = self._saving_takes = 0.0
+        self._saving: asyncio.Task[None] | None = None
         self._commit_due = self._pass_due = False
         self._wakeup: asyncio.TimerHandle | None = None
         self._wakeup_at: int | None = None
@@ -181,12 +186,14 @@ class LiveDriver:
         self._seq = self.saved_seq = snapshot[0]
         state, config = snapshot[1]["engine"], shape_of(ClusterConfig).decode(snapshot[1]["config"])
         self.engine = self._boot(state, config)
+        began = perf_counter()
         for number, time, data in self._database.events_after(self._seq):
             event = decode(data)
             self.engine.handle(event, time)
             if isinstance(event, ev.Submit):
                 self.next_job_id = max(self.next_job_id, event.job_id + _ids_of(event))
             self._seq = number
+        self._work = perf_counter() - began
         if not _equal(self.engine.view.config, self._config):
             self.engine = self._boot(save(self.engine), self._config)
             self._is_saved = False
@@ -202,6 +209,7 @@ class LiveDriver:
 
     def close(self) -> None:
         """Save the state and write what is left."""
+        self._save_no_more()
         if not self.trouble:
             self._save()
             self._commit()
@@ -209,10 +217,33 @@ class LiveDriver:
 
     def _save(self) -> None:
         """Save the engine's state."""
-        self.saved_seq, self._is_saved = self._seq, True
+        self._saved(self._seq, self._snapshot())
+
+    def _snapshot(self) -> bytes:
         config = shape_of(ClusterConfig).encode(self.engine.view.config)
-        self._writes += add_snapshot(self._seq, compress({"engine": save(self.engine), "config": config}))
+        return compress({"engine": save(self.engine), "config": config})
+
+    def _saved(self, seq: int, snapshot: bytes) -> None:
+        self.saved_seq, self._is_saved = seq, True
+        self._writes += add_snapshot(seq, snapshot)
         self._writes += set_fact(NEXT_JOB_ID, str(self.next_job_id))
+
+    async def _save_in_copy(self) -> None:
+        """Save the engine's state while work goes on. It is written after the events that have led to it."""
+        seq, began, self._work = self._seq, perf_counter(), 0.0
+        try:
+            snapshot = await in_copy(self._snapshot)
+        except OSError as error:  # no room for a process; it is tried again after as much work
+            self._log(f"error: the state is not saved now: {error}")
+            return
+        self._saving_takes = perf_counter() - began
+        self._saved(seq, snapshot)
+        self._commit_soon()
+
+    def _save_no_more(self) -> None:
+        """Have nothing saved any more of what there was until now."""
+        if self._saving is not None:
+            self._saving.cancel()
 
     # ---- events -----------------------------------------------------------------------------------------------
 
@@ -312,8 +343,9 @@ class LiveDriver:
     def _handle(self, event: ev.Event) -> list[Effect]:
         now, began = self._clock.now(), perf_counter()
         effects = self.engine.handle(event, now)
+        took = perf_counter() - began
+        self._work += took + _READING
         if isinstance(event, ev.SchedulePass | ev.Tick):
-            took = perf_counter() - began
             if isinstance(event, ev.SchedulePass):
                 self.tally.passed(took, now)
             self.tally.backfilled(self.engine.view.backfill(), took, now)
@@ -381,8 +413,8 @@ class LiveDriver:
         self._commit_due = False
         if self.trouble:
             return
-        if self._seq - self.saved_seq > max(_SNAPSHOT_AFTER, 2 * len(self.engine.jobs)):
-            self._save()
+        if self._work > max(_TO_DO_AGAIN, self._saving_takes) and (self._saving is None or self._saving.done()):
+            self._saving = self._loop.create_task(self._save_in_copy())
         writes, self._writes = self._writes, []
         effects, self._effects = self._effects, []
         answers, self._answers = self._answers, []
@@ -417,6 +449,7 @@ class LiveDriver:
     def _on_failure(self, error: DatabaseError) -> None:
         """Go back to what is written down, and refuse what is not."""
         self.trouble = str(error)
+        self._save_no_more()
         self._log(f"error: the database cannot be written: {error}; no work is taken until it can")
         lost = [*self._committing, *(answer for answer, _ in self._answers)]
         self._writes, self._effects, self._answers, self._then, self._committing = [], [], [], [], set()

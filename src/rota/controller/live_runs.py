@@ -115,6 +115,7 @@ class LiveRuns:
         self.ending = {}
         shape = shape_of(Run)
         self._runs = {key: shape.decode(data) for key, data in self._database.runs().items()}
+        self.submissions.fetch(run.job.request.payload for run in self._runs.values())
         self._devices = self._new_devices()
         for run in self._runs.values():
             self._devices.add(run.devices)
@@ -224,7 +225,7 @@ class LiveRuns:
         """Start a run, unless it has started."""
         key = effect.job_id, effect.restart_count
         run = self._runs.get(key)
-        if run is None:
+        if run is None or self._executor.repeat(*key):
             return
         try:
             spec = self._spec(run, self.submissions.of(run.job.request.payload), key)

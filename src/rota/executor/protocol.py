@@ -150,6 +150,9 @@ class Executor(Protocol):
     def launch(self, run: RunSpec) -> None:
         """Start a run. Reports `Started` or `LaunchFailed`, and `Ended` later."""
 
+    def repeat(self, job_id: int, restart_count: int) -> bool:
+        """Report again what was last reported of a run; ``False``: nothing is known of it, and it can be launched."""
+
     def signal(self, job_id: int, restart_count: int, signal: int, *, batch_only: bool = False) -> None:
         """Send a signal to all processes of a run, or to its script only."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _later = jobs.alias()
 #: Condition on rows of ``jobs``: that the job was not queued again after this run, and has ended again.
 LAST_RUN = ~exists().where(_later.c.job_id == jobs.c.job_id, _later.c.id > jobs.c.id)
-#: Number of records that are parsed together, and so have the texts in common that are the names of their fields.
+#: Number of records that are read or parsed together; these have the texts in common that are the names of their fields.
 _TOGETHER = 500
 
 
@@ -113,11 +113,13 @@ class Database:
         """Give the time of the last event, Unix seconds; 0: there is none."""
         return next((time for (time,) in self._rows(select(journal.c.time).order_by(journal.c.seq.desc()).limit(1))), 0)
 
-    def submission(self, payload: str) -> dict[str, Any] | None:
-        """Give what a user has handed in; ``None``: nothing."""
-        for (data,) in self._rows(select(submissions.c.data).where(submissions.c.payload == payload)):
-            return json.loads(zlib.decompress(data))  # type: ignore[no-any-return]
-        return None
+    def submissions(self, payloads: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Give what users have handed in, as far as it is kept, with its name."""
+        wanted = [*payloads]
+        for first in range(0, len(wanted), _TOGETHER):
+            query = select(submissions).where(submissions.c.payload.in_(wanted[first : first + _TOGETHER]))
+            for payload, data in self._rows(query):
+                yield payload, json.loads(zlib.decompress(data))
 
     def payloads(self) -> list[str]:
         """Name all that users have handed in and that is kept; see `submission`."""
