@@ -79,7 +79,7 @@ def up_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--keep",
             metavar="TIME",
-            help="Keep ended jobs for so long, such as 90-0 for 90 days.  [default: for ever]",
+            help="Keep ended jobs for so long, such as 90-0 for 90 days or UNLIMITED.  [default: as before, else 30-0]",
         ),
         click.option("--config", "conf", type=click.Path(path_type=Path), help="slurm.conf.  [default: this machine]"),
     ):
@@ -110,7 +110,12 @@ def up(
 
     directory = (state or default_state()).absolute()
     settings = Settings(
-        directory, conf, keep=seconds_of(keep, "--keep") if keep else 0, database=database, http=http, http_tcp=http_tcp
+        directory,
+        conf,
+        keep=seconds_of(keep, "--keep") if keep else None,
+        database=database,
+        http=http,
+        http_tcp=http_tcp,
     )
     if settings.http:
         from rota.cli.http_process import check_http
@@ -137,7 +142,7 @@ def up(
 
 
 def seconds_of(text: str, option: str) -> int:
-    """Read a time such as ``90-0``, in seconds.
+    """Read a time such as ``90-0``, in seconds; 0: it has no end.
 
     Raises:
         InputError: it is none.

@@ -60,8 +60,10 @@ if TYPE_CHECKING:
 #: Seconds after which the thread that commits gets its turn; Python's 5 ms are longer than a commit.
 _SWITCH = 0.0002
 _LOG_SIZE = 5_000_000
-#: Name of the fact that is the path of slurm.conf.
-_CONF = "slurm_conf"
+#: Names of the facts that are the path of slurm.conf, and the seconds for which jobs that have ended are kept.
+_CONF, _KEEP = "slurm_conf", "keep"
+#: For how long a new cluster keeps them.
+_DAYS_30 = 30 * 86_400
 
 
 class Settings:
@@ -70,7 +72,7 @@ class Settings:
     Args:
         state: Directory of its state.
         conf: slurm.conf; ``None``: as before or, if there was none, this machine.
-        keep: Seconds for which jobs that have ended are kept; 0: for ever.
+        keep: Seconds for which jobs that have ended are kept; 0: for ever; ``None``: as before, 30 days in a new one.
         database: URL of the database; empty: as before, or SQLite in the state directory.
         http: Whether it is served over HTTP.
         http_tcp: ``HOST:PORT`` on loopback where this is done beside the Unix socket; empty: nowhere.
@@ -81,7 +83,7 @@ class Settings:
         state: Path,
         conf: Path | None,
         *,
-        keep: int = 0,
+        keep: int | None = None,
         database: str = "",
         http: bool = False,
         http_tcp: str = "",
@@ -175,6 +177,8 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     facts = database.facts()
     if settings.conf is None and facts.get(_CONF):
         settings.conf = Path(facts[_CONF])
+    if settings.keep is None:
+        settings.keep = int(facts.get(_KEEP, _DAYS_30))
     config = settings.read()
     clock = ClusterClock(json.loads(facts[CLOCK]) if CLOCK in facts else None, last=database.last_time())
     booter = Booter(clock, log)
@@ -198,7 +202,8 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     reports.connect(driver, runs, executor, clients)
     carrier = Carrier(database, driver, log)
     post = Post(database, driver, runs, clock, carrier)
-    database.write([*set_fact(CLOCK, json.dumps(clock.save())), *set_fact(_CONF, str(settings.conf or ""))])
+    known = {CLOCK: json.dumps(clock.save()), _CONF: str(settings.conf or ""), _KEEP: str(settings.keep)}
+    database.write([write for name, value in known.items() for write in set_fact(name, value)])
     await executor.start()
     if clock.was_booted:
         reports.lost()
@@ -228,7 +233,14 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     install(state / "bin", state, COMMANDS)
     door = Door(Desk(cluster, COMMANDS))
     await door.open()
-    rounds = Housekeeping(driver, clock, keep=settings.keep, listen=door.look, forget=cluster.runs.submissions.forget)
+    rounds = Housekeeping(
+        driver,
+        clock,
+        keep=settings.keep,
+        oldest=database.oldest_end,
+        listen=door.look,
+        forget=cluster.runs.submissions.forget,
+    )
     housekeeping = loop.create_task(rounds.run())
     http = HttpProcess(state, settings.http_tcp, log)
     try:

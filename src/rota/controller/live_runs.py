@@ -186,7 +186,7 @@ class LiveRuns:
             self.cancelled_by.pop(record.array_job_id or record.job_id, None)
             if record.spec.payload:
                 self.submissions.leave(record.spec.payload, record.end_time)
-        return [add_job(job_row(accounting))]
+        return add_job(job_row(accounting))
 
     def requeued(self, engine: Engine, record: JobRecord) -> list[Write]:
         """Give what to write down about a run after which its job is queued again."""
@@ -195,7 +195,7 @@ class LiveRuns:
         accounting = self._accounting(engine, record._replace(state=state))
         job = accounting.job._replace(reason=Reason.NONE.value, exit_code=0, signal=0)
         accounting = replace(accounting, job=job, details=replace(accounting.details, cancelled_by=None))
-        return [add_job(job_row(accounting if is_lost else as_requeued(accounting)))]
+        return add_job(job_row(accounting if is_lost else as_requeued(accounting)))
 
     def _accounting(self, engine: Engine, record: JobRecord) -> AccountingRecord:
         job, key = engine.view.ended(record), (record.job_id, record.restart_count)
@@ -307,7 +307,7 @@ class LiveRuns:
 
 
 def job_row(accounting: AccountingRecord) -> dict[str, Any]:
-    """Give the row of a job that has ended."""
+    """Give the row of a job that has ended, with the record as JSON data."""
     job = accounting.job
     return {
         "job_id": job.job_id,
@@ -321,7 +321,7 @@ def job_row(accounting: AccountingRecord) -> dict[str, Any]:
         "start_time": job.start_time,
         "end_time": job.end_time,
         "payload": job.request.payload,
-        "record": _dump(shape_of(AccountingRecord).encode(accounting)),
+        "record": shape_of(AccountingRecord).encode(accounting),
     }
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rota.store import Database, Write
 
-#: Number of submissions that are kept in memory, and that are there until the next one comes if they were fetched together.
+#: Number of submissions that are kept in memory; and of those that are fetched together, and kept until the next one.
 _KEPT, _FETCHED = 100, 1000
 
 
@@ -44,7 +44,7 @@ class Submissions:
         self._left = deque((now, payload) for payload in left)
 
     def fetch(self, payloads: Iterable[str]) -> None:
-        """Have what was handed in with jobs in memory, as all of it is needed soon; where it is too much, some of it."""
+        """Have what was handed in with jobs in memory, as it is needed soon; where it is too much, some of it."""
         decode, wanted = shape_of(Submission).decode, islice(filter(None, payloads), _FETCHED)
         self._known |= {payload: decode(data) for payload, data in self._database.submissions(wanted)}
 

@@ -15,21 +15,27 @@ from sqlalchemy import exists, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from rota.store.connection import DatabaseError, cause, engine_of, place_of, version_of
-from rota.store.schema import VERSION, facts, jobs, journal, letters, runs, snapshots, submissions
+from rota.store.forms import filler
+from rota.store.schema import VERSION, facts, forms, jobs, journal, letters, runs, snapshots, submissions
+from rota.store.writes import ADD_FORM, DROP_FORMS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from sqlalchemy import ColumnElement, Select
     from sqlalchemy.sql.dml import Delete, Insert
 
     from rota.store.writes import Write
 
+#: The columns of ``jobs`` that make an accounting record.
+RECORD = jobs.c.form, jobs.c.record
 _later = jobs.alias()
 #: Condition on rows of ``jobs``: that the job was not queued again after this run, and has ended again.
 LAST_RUN = ~exists().where(_later.c.job_id == jobs.c.job_id, _later.c.id > jobs.c.id)
-#: Number of records that are read or parsed together; these have the texts in common that are the names of their fields.
+#: Number of records that are read or parsed together; then they have the texts in common that are names of fields.
 _TOGETHER = 500
+#: Number of forms that are kept in memory.
+_FORMS = 2000
 
 
 class Database:
@@ -52,6 +58,9 @@ class Database:
         if version != VERSION:
             self.close()
             raise DatabaseError(f"{place_of(self._engine)}: {_other(version)}")
+        #: The forms that are there, as far as is known; and of those that were read what makes records of them.
+        self._written: set[int] = set()
+        self._forms: dict[int, Callable[[str], str]] = {}
         #: Which file it is; ``None``: no file.
         self._opened = self._file()
 
@@ -71,12 +80,21 @@ class Database:
         """
         if self._file() != self._opened:
             raise DatabaseError(f"{self._engine.url.database} is gone, or is another file now")
+        new = {}
         try:
             with self._engine.begin() as connection:
                 for statement, rows in _in_groups(writes):
-                    connection.execute(statement, rows)
+                    if statement is DROP_FORMS:
+                        self._written.clear()
+                    if statement is ADD_FORM:
+                        new = {row["number"]: row for row in rows if row["number"] not in self._written}
+                    if rows := [*new.values()] if statement is ADD_FORM else rows:
+                        connection.execute(statement, rows)
         except (SQLAlchemyError, UnicodeError, OverflowError) as error:  # the others: a value that it cannot hold
             raise DatabaseError(cause(error)) from None
+        if len(self._written) > _FORMS:
+            self._written.clear()
+        self._written |= new.keys()
 
     def _file(self) -> tuple[int, int] | None:
         """Say which file the path of an SQLite database leads to; SQLite would go on with a file that was deleted."""
@@ -137,15 +155,38 @@ class Database:
         """Give the accounting records of jobs that have ended.
 
         Args:
-            query: Selects from ``jobs.c.record``; ``None``: the last of each job, in the order in which they ended.
+            query: Selects `RECORD`; ``None``: the last of each job, in the order in which they ended.
         """
-        texts = self.job_texts(select(jobs.c.record).where(LAST_RUN).order_by(jobs.c.id) if query is None else query)
+        texts = self.job_texts(select(*RECORD).where(LAST_RUN).order_by(jobs.c.id) if query is None else query)
         for first in range(0, len(texts), _TOGETHER):
             yield from json.loads(f"[{','.join(texts[first : first + _TOGETHER])}]")
 
     def job_texts(self, query: Select[Any]) -> list[str]:
-        """Give accounting records as they are stored; see `job_records`."""
-        return [text for (text,) in self._rows(query)]
+        """Give accounting records as JSON; see `job_records`."""
+        rows = self._rows(query)
+        fill = self._fillers({form for form, _ in rows} - {None})
+        return [values if form is None else fill[form](values) for form, values in rows]
+
+    def _fillers(self, numbers: Collection[int]) -> Mapping[int, Callable[[str], str]]:
+        """Give what makes records of the values of forms.
+
+        Raises:
+            DatabaseError: a form is missing.
+        """
+        known = self._forms if len(self._forms) < _FORMS else {}
+        new = [number for number in numbers if number not in known]
+        for first in range(0, len(new), _TOGETHER):
+            query = select(forms.c.form, forms.c.text).where(forms.c.form.in_(new[first : first + _TOGETHER]))
+            known |= {number: filler(text) for number, text in self._rows(query)}
+        if missing := [number for number in new if number not in known]:
+            raise DatabaseError(f"table forms: record {missing[0]} is missing")
+        self._forms = known
+        return known
+
+    def oldest_end(self) -> int | None:
+        """Give when the job ended that ended first, Unix seconds; ``None``: there is none."""
+        end: int | None = self._rows(select(func.min(jobs.c.end_time)))[0][0]
+        return end
 
     def job_count(self, since: int = 0) -> int:
         """Count the jobs that have ended since a time, Unix seconds."""

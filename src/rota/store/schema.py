@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 #: Version of the tables and of the records in them. It changes with either, so that an older rota leaves them alone;
 #: `rota.store.migrations` lead from each version to the next.
-VERSION = 6
+VERSION = 8
 
 metadata = MetaData()
 
@@ -74,6 +74,16 @@ letters = Table(
     Column("letter", Text, nullable=False),
 )
 
+#: What accounting records have in common; see `rota.store.forms`.
+forms = Table(
+    "forms",
+    metadata,
+    Column("form", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    #: Number of the week, since the beginning of Unix time, in which ended the jobs of the form.
+    Column("week", Integer, nullable=False),
+    Column("text", Text, nullable=False),
+)
+
 #: Jobs that have ended, and runs after which a job was queued again: of a job the last row is the one in force. The
 #: columns before ``record`` are for queries.
 jobs = Table(
@@ -91,8 +101,9 @@ jobs = Table(
     Column("start_time", BigInteger),
     Column("end_time", BigInteger, nullable=False),
     Column("payload", String(40), nullable=False),
-    #: `AccountingRecord`, as JSON.
+    #: `AccountingRecord`: the values of its form or, without one, all of it as JSON.
     Column("record", Text, nullable=False),
+    Column("form", BigInteger),
     Index("jobs_by_job_id", "job_id"),
     Index("jobs_by_array", "array_job_id"),
     #: Tells which jobs there were in a time, without a look at their rows.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import bindparam, delete, func, insert, select
+from sqlalchemy import bindparam, delete, exists, func, insert, or_, select
 
-from rota.store.schema import facts, jobs, journal, letters, runs, snapshots, submissions
+from rota.store.forms import WEEK, number_of, split
+from rota.store.schema import facts, forms, jobs, journal, letters, runs, snapshots, submissions
 
 if TYPE_CHECKING:
     from sqlalchemy.sql.dml import Delete, Insert
@@ -23,6 +24,13 @@ _ADD_EVENT = insert(journal)
 _ADD_SUBMISSION = insert(submissions)
 _ADD_RUN = insert(runs)
 _ADD_JOB = insert(jobs)
+_form = bindparam("number", type_=forms.c.form.type)
+ADD_FORM = insert(forms).from_select(
+    ["form", "week", "text"],
+    select(_form, bindparam("in_week", type_=forms.c.week.type), bindparam("form_text", type_=forms.c.text.type)).where(
+        ~exists().where(forms.c.form == _form)
+    ),
+)
 _runs = jobs.alias()
 _LAST = select(func.max(_runs.c.id)).where(_runs.c.job_id == bindparam("key")).scalar_subquery()
 _DROP_LAST = delete(jobs).where(jobs.c.id == _LAST)
@@ -31,8 +39,27 @@ _ADD_FACT = insert(facts)
 _END_RUN = delete(runs).where(runs.c.job_id == bindparam("job"), runs.c.restart_count == bindparam("run"))
 _DROP_FACT = delete(facts).where(facts.c.name == bindparam("fact"))
 _DROP_SNAPSHOTS = delete(snapshots).where(snapshots.c.seq <= bindparam("last"))
-_DROP_EVENTS = delete(journal).where(journal.c.time < bindparam("ended"), journal.c.seq < bindparam("saved"))
-_DROP_JOBS = delete(jobs).where(jobs.c.end_time < bindparam("ended"))
+#: Number of jobs, and of events, that are removed together, as others wait meanwhile.
+_TOGETHER = 2000
+_ended, _jobs = bindparam("ended", type_=jobs.c.end_time.type), jobs.alias()
+_DROP_JOBS = delete(jobs).where(
+    jobs.c.id.in_(select(_jobs.c.id).where(_jobs.c.end_time < _ended).order_by(_jobs.c.end_time).limit(_TOGETHER))
+)
+_FIRST = select(func.min(jobs.c.end_time)).scalar_subquery()
+#: A week more, for those who have read the last jobs of a form, and are about to read the form.
+_END = (forms.c.week + 2) * WEEK
+DROP_FORMS = delete(forms).where(_ended >= _END, _FIRST >= _END)
+_events = journal.alias()
+_SAVED = _events.c.seq < select(func.min(snapshots.c.seq)).scalar_subquery()
+_OF_NODES = _events.c.event.startswith('{"event":"UpdateNode"', autoescape=True)
+_DROP_EVENTS = delete(journal).where(
+    journal.c.seq.in_(
+        select(_events.c.seq)
+        .where(_SAVED, or_(~_OF_NODES, _events.c.time < _ended))
+        .order_by(_events.c.seq)
+        .limit(5 * _TOGETHER)
+    )
+)
 _ADD_LETTER = insert(letters)
 _DROP_LETTER = delete(letters).where(letters.c.number == bindparam("sent"))
 _DROP_SUBMISSION = delete(submissions).where(submissions.c.payload == bindparam("key"))
@@ -58,14 +85,20 @@ def end_run(job_id: int, restart_count: int) -> Write:
     return Write(_END_RUN, {"job": job_id, "run": restart_count})
 
 
-def add_job(row: dict[str, Any]) -> Write:
-    """Add a job that has ended."""
-    return Write(_ADD_JOB, row)
+def add_job(row: dict[str, Any]) -> list[Write]:
+    """Add a job that has ended, with its record as JSON data."""
+    form, values = split(row["record"])
+    week = row["end_time"] // WEEK
+    number = number_of(form, week)
+    return [
+        Write(ADD_FORM, {"number": number, "in_week": week, "form_text": form}),
+        Write(_ADD_JOB, {**row, "record": values, "form": number}),
+    ]
 
 
 def replace_job(row: dict[str, Any]) -> list[Write]:
     """Put a row in the place of the last one of its job."""
-    return [Write(_DROP_LAST, {"key": row["job_id"]}), add_job(row)]
+    return [Write(_DROP_LAST, {"key": row["job_id"]}), *add_job(row)]
 
 
 def add_snapshot(seq: int, state: bytes) -> list[Write]:
@@ -83,12 +116,12 @@ def drop_fact(name: str) -> Write:
     return Write(_DROP_FACT, {"fact": name})
 
 
-def purge(ended_before: int, saved: int) -> list[Write]:
-    """Remove jobs that ended before a time, and events before it that a snapshot with the number ``saved`` includes."""
-    return [
-        Write(_DROP_JOBS, {"ended": ended_before}),
-        Write(_DROP_EVENTS, {"ended": ended_before, "saved": saved}),
-    ]
+def purge(ended_before: int) -> list[Write]:
+    """Remove some of the jobs that ended before a time, and of the events that are needed no more.
+
+    These are those before a snapshot. Events about nodes, which tell when these were down, stay as long as jobs.
+    """
+    return [Write(statement, {"ended": ended_before}) for statement in (_DROP_JOBS, DROP_FORMS, _DROP_EVENTS)]
 
 
 def drop_submission(payload: str) -> Write:
