@@ -104,17 +104,19 @@ def number_of(form: str, week: int) -> int:
 
 def filler(form: str) -> Callable[[str], str]:
     """Give the function that makes records, as JSON, of the lines of their values."""
-    pieces, numbers, begin = [], [], 0
+    pieces: list[str] = []
+    numbers, begin = [], 0
     for found in _MARK.finditer(form):
         if found[1]:
-            pieces.append(form[begin : found.start()])
+            pieces += form[begin : found.start()], ""
             numbers.append(int(found[1]))
             begin = found.end()
-    template = "%s".join(piece.replace("%", "%%") for piece in (*pieces, form[begin:]))
+    pieces.append(form[begin:])
     chosen = itemgetter(*numbers)
 
     def fill(lines: str) -> str:
-        record: str = template % chosen(lines.split("\n"))
-        return record
+        whole = pieces.copy()
+        whole[1::2] = chosen(lines.split("\n"))
+        return "".join(whole)
 
     return fill
