@@ -175,6 +175,8 @@ def down(*, state: Path | None, jobs: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def status(*, state: Path | None, as_json: bool) -> None:
     """Show a live cluster: its nodes and jobs, and how processes are supervised here."""
+    from rota.listings.clock import duration
+
     found: dict[str, Any] = json.loads(_call((state or known_state()).absolute(), "status"))
     if as_json:
         click.echo(json.dumps(found, indent=2))
@@ -186,6 +188,7 @@ def status(*, state: Path | None, as_json: bool) -> None:
         "configuration": found["slurm_conf"] or "this machine",
         "nodes": f"{found['nodes']:,}, with {found['cpus_allocated']:,} of {found['cpus']:,} processors allocated",
         "jobs": jobs,
+        "ended jobs kept": f"for {duration(found['keep'])}" if found["keep"] else "for ever",
         "processes by": found["processes"],
         "memory limits by": found["memory_limits"],
     }

@@ -223,6 +223,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
         state=state,
         conf=str(settings.conf or ""),
         lock=lock,
+        keep=settings.keep,
         version=__version__,
         read_config=settings.read,
         stop=stop.set,
