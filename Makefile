@@ -60,6 +60,11 @@ clients: $(CLIENTS) ## programs of PyPI that call Slurm, for the slow tests, eac
 test-slow: .venv/dev.stamp clients ## the slow tests, and properties with many examples
 	$(BIN)/python -m pytest $(PARALLEL) -m "slow or hypothesis" --hypothesis-profile slow
 
+DAMAGES ?= 300
+.PHONY: damages
+damages: .venv/dev.stamp ## random damages to what a live cluster keeps: DAMAGES=300 with SEED=1; each is mended or told
+	PYTHONPATH=tests $(BIN)/python -m recovery --damages $(DAMAGES) --seed $(SEED)
+
 PROFILE ?= fast
 .PHONY: test-again
 test-again: .venv/dev.stamp ## the tests that failed when they last ran, alone; PROFILE=slow after test-slow

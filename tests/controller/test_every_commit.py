@@ -31,6 +31,7 @@ from rota.model.step import Usage
 from rota.model.submission import Submission
 from rota.store import Database, make_or_upgrade
 from rota.store.database import compress
+from rota.store.heads import Heads
 from rota.store.writes import add_submission
 from rota.testing.builders import cluster as make_cluster
 
@@ -63,7 +64,7 @@ class _Memory:
         for report in list(self._last.values()):
             self.listener(report)
 
-    def launch(self, run: RunSpec) -> None:
+    def launch(self, run: RunSpec, *, again: bool = False) -> None:
         key = run.job_id, run.restart_count
         self.begun.append(key)
         self._tell(key, Started(job_id=key[0], restart_count=key[1], pid=1, time=0.0))
@@ -158,7 +159,10 @@ class _Day:
             log=lambda _: None,
         )
         reports = Reports(clock, asyncio.get_running_loop(), lambda _: None)
-        driver = LiveDriver(database, clock, boot=booter, config=self._config, runs=runs, log=lambda _: None)
+        heads = Heads(self._folder)
+        driver = LiveDriver(
+            database, clock, heads=heads, boot=booter, config=self._config, runs=runs, log=lambda _: None
+        )
         reports.connect(driver, runs, self.executor, clients)
         self.executor.listener = reports
         await self.executor.start()

@@ -122,22 +122,28 @@ def up(
 
         check_http()
     if foreground:
-        serve(settings, lambda: click.echo(f"rota: up, state in {settings.state}; end with Ctrl-C", err=True))
+
+        def ready(notices: list[str]) -> None:
+            _warn(notices)
+            click.echo(f"rota: up, state in {settings.state}; end with Ctrl-C", err=True)
+
+        serve(settings, ready)
         return
     receiver, sender = os.pipe()
     if os.fork() == 0:
         os.close(receiver)
         _become_daemon(sender)
         try:
-            serve(settings, lambda: _tell(sender, ""))
+            serve(settings, lambda notices: _tell(sender, "\n".join(["ok", *notices])))
         except RotaError as error:
             _tell(sender, " ".join(str(error).splitlines()))
             os._exit(2)
         os._exit(0)
     os.close(sender)
-    problem = _told(receiver)
-    if problem:
-        raise InputError(problem)
+    said, *notices = _told(receiver).split("\n")
+    if said != "ok":
+        raise InputError(said)
+    _warn(notices)
     click.echo(f"rota is up. For its commands in this shell: {_env_command(settings.state)}")
 
 
@@ -291,13 +297,19 @@ def _become_daemon(sender: int) -> None:
     sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123 - for as long as the process lives
 
 
-def _tell(sender: int, problem: str) -> None:
-    os.write(sender, (problem or "ok").encode())
+def _warn(notices: list[str]) -> None:
+    """Tell of damage that has been mended."""
+    for notice in notices:
+        click.echo(f"rota: warning: {notice}", err=True)
+
+
+def _tell(sender: int, text: str) -> None:
+    os.write(sender, text.encode())
     os.close(sender)
 
 
 def _told(receiver: int) -> str:
-    """Give what is wrong; empty: the controller is ready."""
+    """Give ``ok`` and lines of warnings, or what is wrong."""
     ready, _, _ = select.select([receiver], [], [], _PATIENCE)
     text = os.read(receiver, 65536).decode() if ready else ""
-    return "" if text == "ok" else text or "the controller has not started: see controller.log in its state directory"
+    return text or "the controller has not started: see controller.log in its state directory"

@@ -50,6 +50,7 @@ COMMANDS: dict[str, Command] = {
     "status": Command("rota.cli.live", "status", "Show a live cluster."),
     "env": Command("rota.cli.live", "env", "Put Slurm's commands for a live cluster on the path."),
     "down": Command("rota.cli.live", "down", "Stop a live cluster."),
+    "recover": Command("rota.cli.recover", "recover", "Save what can be saved of a live cluster that was damaged."),
     "http": Command("rota.cli.http", "http", "Serve a live cluster over HTTP."),
     "token": Command("rota.cli.http", "token", "Make a token for HTTP."),
     "unit": Command("rota.cli.live", "unit", "Print a systemd unit that keeps a live cluster up."),

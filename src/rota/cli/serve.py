@@ -38,6 +38,8 @@ from rota.controller.known_jobs import KnownJobs
 from rota.controller.live_runs import LiveRuns
 from rota.controller.mail.carrier import Carrier
 from rota.controller.mail.post import Post
+from rota.controller.recovery import inspect
+from rota.controller.recovery.inspection import CLUSTER, begin_generation
 from rota.controller.reports import Reports
 from rota.controller.spool import Spool
 from rota.controller.steps.clients import StepClients
@@ -48,7 +50,9 @@ from rota.listings.text import plain
 from rota.model import InputError
 from rota.runtime.boot import LIVE_PLUGINS, boot_live
 from rota.store import Database, make_or_upgrade
+from rota.store.heads import Head, Heads
 from rota.store.location import database_url, set_database_url
+from rota.store.schema import FIRST_SUMMED, VERSION
 from rota.store.writes import set_fact
 
 if TYPE_CHECKING:
@@ -146,12 +150,12 @@ class Booter:
         self._stack.close()
 
 
-def serve(settings: Settings, ready: Callable[[], None]) -> None:
+def serve(settings: Settings, ready: Callable[[list[str]], None]) -> None:
     """Run the controller until it is told to stop.
 
     Args:
         settings: Where the cluster is, and how it is configured.
-        ready: Is called when commands are answered.
+        ready: Is called when commands are answered, with what was damaged and has been mended.
 
     Raises:
         InputError: the configuration or the saved state cannot be used, or a controller runs there already.
@@ -159,7 +163,7 @@ def serve(settings: Settings, ready: Callable[[], None]) -> None:
         DatabaseError: the database cannot be used.
     """
     os.umask(0o077)  # what is kept is nobody else's to read
-    with _OnlyOne(settings.state) as lock:
+    with OnlyOne(settings.state) as lock:
         if settings.database:
             set_database_url(settings.state, settings.database)
         os.chdir(settings.state)  # its path may be longer than that of a socket may be
@@ -168,12 +172,22 @@ def serve(settings: Settings, ready: Callable[[], None]) -> None:
         asyncio.run(_serve(settings, lock, ready))
 
 
-async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> None:
+async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], None]) -> None:
     state, log = settings.state, _log_to(settings.state / "controller.log")
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     loop.set_exception_handler(lambda _, context: log(f"error: this is a defect of rota: {_describe(context)}"))
+    inspection = inspect(state)
+    inspection.refuse()
+    if FIRST_SUMMED <= (inspection.remains.version or 0) < VERSION:
+        make_or_upgrade(database_url(state), log)
+        inspection = inspect(state)
+        inspection.refuse()
+    notices = [f"{one.what}: it is written anew" for one in inspection.mended]
+    for notice in notices:
+        log(f"error: {notice}")
     make_or_upgrade(database_url(state), log)
     database = Database(database_url(state))
+    mark, heads = _mark(database), Heads(state)
     facts = database.facts()
     if settings.conf is None and facts.get(_CONF):
         settings.conf = Path(facts[_CONF])
@@ -183,7 +197,14 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     clock = ClusterClock(json.loads(facts[CLOCK]) if CLOCK in facts else None, last=database.last_time())
     booter = Booter(clock, log)
     reports = Reports(clock, loop, log)
-    executor = LocalExecutor(state, reports, options=(f"--files={allow_many_files()}",))
+    executor = LocalExecutor(
+        state,
+        reports,
+        cluster=mark,
+        head=lambda: heads.head,
+        options=(f"--files={allow_many_files()}",),
+        log=log,
+    )
     clients = StepClients()
     runs = LiveRuns(
         database,
@@ -193,12 +214,15 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
         clients=clients,
         cluster_name=config.cluster_name,
         conf=str(settings.conf or ""),
-        mark=_mark(database),
+        mark=mark,
         config=lambda: driver.engine.view.config,
         log=log,
     )
     first = config.integer("FirstJobId", 1, 1, 2**31)
-    driver = LiveDriver(database, clock, boot=booter, config=config, runs=runs, first_job_id=first, log=log)
+    begin_generation(database, heads, inspection.head or Head(cluster=mark))
+    driver = LiveDriver(
+        database, clock, heads=heads, boot=booter, config=config, runs=runs, first_job_id=first, log=log
+    )
     reports.connect(driver, runs, executor, clients)
     carrier = Carrier(database, driver, log)
     post = Post(database, driver, runs, clock, carrier)
@@ -249,7 +273,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
             await http.start()
         log(f"rota {__version__} is up, process {os.getpid()}")
         gc.enable()
-        ready()
+        ready(notices)
         await stop.wait()
     finally:
         await http.stop()
@@ -269,7 +293,7 @@ def _describe(context: dict[str, Any]) -> str:
     return "".join([f"{context['message']}\n", *lines])
 
 
-class _OnlyOne:
+class OnlyOne:
     """Makes sure that there is one controller for a state directory, which is nobody else's."""
 
     def __init__(self, state: Path) -> None:
@@ -313,8 +337,8 @@ class _OneRecord(logging.Formatter):
 
 def _mark(database: Database) -> str:
     """Give a text that no other cluster has; it marks the processes of this one's jobs."""
-    known = database.facts().get("mark")
+    known = database.facts().get(CLUSTER)
     if known is None:
         known = os.urandom(8).hex()
-        database.write(set_fact("mark", known))
+        database.write(set_fact(CLUSTER, known))
     return known

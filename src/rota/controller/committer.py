@@ -10,12 +10,14 @@ import threading
 from typing import TYPE_CHECKING
 
 from rota.store import DatabaseError
+from rota.store.heads import NAME
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
     from rota.store import Database, Write
+    from rota.store.heads import Head, Heads
 
 
 class Committer:
@@ -27,12 +29,21 @@ class Committer:
         database: The database.
         loop: The loop in which all callbacks are called.
         on_failure: Is called once for a failure, with what was wrong.
+        heads: Where it is said, after each commit, how far the database has come.
     """
 
     def __init__(
-        self, database: Database, loop: asyncio.AbstractEventLoop, on_failure: Callable[[DatabaseError], None]
+        self,
+        database: Database,
+        loop: asyncio.AbstractEventLoop,
+        on_failure: Callable[[DatabaseError], None],
+        heads: Heads,
     ) -> None:
         self._database = database
+        self._heads = heads
+        #: What is to be said after the next commit, and whether it is to be on the disk.
+        self._head = heads.head
+        self._sync = False
         self._loop = loop
         self._on_failure = on_failure
         self._wakes = threading.Condition()
@@ -44,9 +55,17 @@ class Committer:
         self._thread = threading.Thread(target=self._run, name="commits", daemon=True)
         self._thread.start()
 
-    def commit(self, writes: list[Write], done: Callable[[], None]) -> None:
-        """Write; ``done`` is called when it is on disk, and never if it is lost."""
+    def commit(self, writes: list[Write], done: Callable[[], None], head: Head, *, sync: bool = False) -> None:
+        """Write; ``done`` is called when it is on disk, and never if it is lost.
+
+        Args:
+            writes: What to write.
+            done: What to call.
+            head: How far the database has come then.
+            sync: Whether it is to be on the disk how far that is.
+        """
         with self._wakes:
+            self._head, self._sync = head, self._sync or sync
             self._writes += writes
             self._callbacks.append(done)
             self._wakes.notify()
@@ -72,17 +91,25 @@ class Committer:
                     return
                 writes, self._writes = self._writes, []
                 callbacks, self._callbacks = self._callbacks, []
+                head, sync, self._sync = self._head, self._sync, False
                 if self._failed:
                     continue
             try:
                 with self.writing:
-                    self._database.write(writes)
+                    self._write(writes, head, sync=sync)
             except DatabaseError as error:
                 with self._wakes:
                     self._failed = True
                 self._call([lambda error=error: self._on_failure(error)])  # type: ignore[misc]
             else:
                 self._call(callbacks)
+
+    def _write(self, writes: list[Write], head: Head, *, sync: bool) -> None:
+        self._database.write(writes)
+        try:
+            self._heads.write(head, sync=sync)
+        except OSError as error:
+            raise DatabaseError(f"{NAME}: {error.strerror}") from None
 
     def _call(self, callbacks: list[Callable[[], None]]) -> None:
         def call() -> None:

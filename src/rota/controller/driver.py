@@ -33,7 +33,7 @@ from rota.model.array import MOST_TASKS, parse_array
 from rota.runtime.dispatch import background_done, dispatch_table
 from rota.store import DatabaseError
 from rota.store.database import compress
-from rota.store.writes import add_event, add_snapshot, set_fact
+from rota.store.writes import add_event, add_snapshot, drop_snapshot, set_fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from rota.core.job import Job
     from rota.model import JobRecord
     from rota.store import Database, Write
+    from rota.store.heads import Heads
 
 #: Seconds after which it is tried again whether the disk can be written.
 _RETRY = 1.0
@@ -55,6 +56,8 @@ _RETRY = 1.0
 _TO_DO_AGAIN, _READING = 0.25, 0.00002
 #: Name of the fact that is the next job id, and of the clock's state.
 NEXT_JOB_ID, CLOCK = "next_job_id", "clock"
+#: Name of the fact that counts the commits without an event, which the journal's length does not show.
+OTHERS = "others"
 
 
 class Runs(Protocol):
@@ -112,6 +115,7 @@ class LiveDriver:
         runs: Performs effects on runs.
         first_job_id: Id of the first job of a new cluster.
         log: Writes a line for the administrator.
+        heads: Where it is said how far the database has come.
     """
 
     def __init__(
@@ -119,6 +123,7 @@ class LiveDriver:
         database: Database,
         clock: ClusterClock,
         *,
+        heads: Heads,
         boot: Callable[[dict[str, Any] | None, ClusterConfig], Engine],
         config: ClusterConfig,
         runs: Runs,
@@ -133,7 +138,8 @@ class LiveDriver:
         self._log = log
         self._first_job_id = first_job_id
         self._loop = asyncio.get_running_loop()
-        self._committer = Committer(database, self._loop, self._on_failure)
+        self._committer = Committer(database, self._loop, self._on_failure, heads)
+        self._heads = heads
         self._perform = dispatch_table(self)
         self._background: set[asyncio.Task[None]] = set()
         #: Changes to write, effects to perform and answers to give once they are written.
@@ -155,11 +161,14 @@ class LiveDriver:
         self.on_handled: list[Callable[[ev.Event, list[Effect], int], list[Write]]] = []
         #: When the state last changed, Unix seconds.
         self.changed_at = clock.now()
-        #: Numbers of the last event, and of the last one before the last snapshot.
+        #: Number of the last event.
         self._seq = 0
-        self.saved_seq = 0
-        #: Whether there is a snapshot from which events lead to the present state.
-        self._is_saved = True
+        #: Number of the last event of the last commit, and of commits without one.
+        self._committed_seq = self._others = 0
+        #: Whether there is a snapshot from which events lead to the present state; and whether those before it do.
+        self._is_saved = self._leads_on = True
+        #: Whether there is a snapshot in what is to be written.
+        self._has_snapshot = False
         #: Seconds for which the engine has worked since the last snapshot, and that saving has taken.
         self._work = self._saving_takes = 0.0
         self._saving: asyncio.Task[None] | None = None
@@ -177,13 +186,16 @@ class LiveDriver:
     def _read_state(self) -> None:
         """Make the engine from what is written down."""
         self._runs.read_state()
-        self.next_job_id = int(self._database.facts().get(NEXT_JOB_ID, self._first_job_id))
+        facts = self._database.facts()
+        self.next_job_id = int(facts.get(NEXT_JOB_ID, self._first_job_id))
+        self._others = int(facts.get(OTHERS, 0))
+        self._seq = self._committed_seq = 0
         snapshot = self._database.last_snapshot()
         if snapshot is None:
             self.engine = self._boot(None, self._config)
             self._is_saved = False
             return
-        self._seq = self.saved_seq = snapshot[0]
+        self._seq = snapshot[0]
         state, config = snapshot[1]["engine"], shape_of(ClusterConfig).decode(snapshot[1]["config"])
         self.engine = self._boot(state, config)
         began = perf_counter()
@@ -194,8 +206,14 @@ class LiveDriver:
                 self.next_job_id = max(self.next_job_id, event.job_id + _ids_of(event))
             self._seq = number
         self._work = perf_counter() - began
+        self._committed_seq = self._seq
         if not _equal(self.engine.view.config, self._config):
             self.engine = self._boot(save(self.engine), self._config)
+            self._is_saved = self._leads_on = False
+        if self._database.bad_snapshots:
+            self._log(
+                f"error: the snapshot at event {self._database.bad_snapshots[0]} is damaged: the one before is used"
+            )
             self._is_saved = False
 
     def start(self) -> None:
@@ -214,6 +232,7 @@ class LiveDriver:
             self._save()
             self._commit()
         self._committer.close()
+        self._heads.close()
 
     def _save(self) -> None:
         """Save the engine's state."""
@@ -224,8 +243,10 @@ class LiveDriver:
         return compress({"engine": save(self.engine), "config": config})
 
     def _saved(self, seq: int, snapshot: bytes) -> None:
-        self.saved_seq, self._is_saved = seq, True
-        self._writes += add_snapshot(seq, snapshot)
+        self._has_snapshot = self._is_saved = True
+        self._writes += [drop_snapshot(bad) for bad in self._database.bad_snapshots]
+        self._writes += add_snapshot(seq, snapshot, leads_on=self._leads_on)
+        self._leads_on = True
         self._writes += set_fact(NEXT_JOB_ID, str(self.next_job_id))
 
     async def _save_in_copy(self) -> None:
@@ -420,6 +441,12 @@ class LiveDriver:
         answers, self._answers = self._answers, []
         then, self._then = self._then, []
         changes, self._changes = self._changes, []
+        if writes and self._seq == self._committed_seq:
+            self._others += 1
+            writes += set_fact(OTHERS, str(self._others))
+        head = self._heads.head._replace(seq=self._seq, next_job_id=self.next_job_id, others=self._others)
+        has_snapshot, self._has_snapshot = self._has_snapshot, False
+        self._committed_seq = self._seq
         waiting = {answer for answer, _ in answers}
         self._committing |= waiting
 
@@ -435,7 +462,7 @@ class LiveDriver:
             for listener in list(self.on_changes) if changes else ():
                 listener(changes)
 
-        self._committer.commit(writes, done)
+        self._committer.commit(writes, done, head, sync=has_snapshot)
 
     def _perform_one(self, effect: Effect) -> None:
         """Perform an effect. A defect must not keep others from being performed; a job that it concerns fails."""

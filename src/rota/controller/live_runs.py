@@ -45,7 +45,9 @@ _RETRY = 1.0
 #: The first process of a job without a script.
 _SERVE = "from rota.client.allocation import serve; sys.exit(serve(sys.argv[1]))"
 _ALLOCATION = (sys.executable, "-IS", "-c", f"import sys; sys.path.insert(0, {PACKAGES!r}); {_SERVE}")
-_DECIDES_OTHERWISE = "a plugin decides by something else than what happens, like a clock or random numbers"
+_DECIDES_OTHERWISE = (
+    "a plugin decides by something else than what happens, like a clock or random numbers, or `rota recover` found it"
+)
 
 
 #: Why a job is stopped, by the state that it is in from then on.
@@ -102,6 +104,8 @@ class LiveRuns:
         #: Measured usage of runs whose end is being recorded.
         self._usage: dict[tuple[int, int], Usage] = {}
         self._runs: dict[tuple[int, int], Run] = {}
+        #: Those that were written down when the state was read, and may have been launched before.
+        self._before: frozenset[tuple[int, int]] = frozenset()
         #: Who has cancelled a job, by job id or that of its array, until it has ended.
         self.cancelled_by: dict[int, int] = {}
         #: Records of jobs that have ended, by job id, until they are on disk.
@@ -116,6 +120,7 @@ class LiveRuns:
         shape = shape_of(Run)
         self._runs = {key: shape.decode(data) for key, data in self._database.runs().items()}
         self.submissions.fetch(run.job.request.payload for run in self._runs.values())
+        self._before = frozenset(self._runs)
         self._devices = self._new_devices()
         for run in self._runs.values():
             self._devices.add(run.devices)
@@ -136,6 +141,7 @@ class LiveRuns:
         for key in sorted(jobs.keys() - self._runs.keys()):
             self._log(f"error: job {key[0]} was not started, and now is to run: {_DECIDES_OTHERWISE}")
             writes += self.choose(engine, Launch(*key, jobs[key].alloc))
+            self._before |= {key}
         self.submissions.read_state((job.spec.payload for job in engine.jobs.values()), engine.view.now)
         return writes
 
@@ -233,7 +239,7 @@ class LiveRuns:
             self._log(f"error: job {effect.job_id}: its directory cannot be written: {error}; it is tried again")
             asyncio.get_running_loop().call_later(_RETRY, self.launch, effect)
             return
-        self._executor.launch(spec)
+        self._executor.launch(spec, again=key in self._before)
 
     def kill(self, effect: Kill, job: Job | None) -> None:
         """Stop a run, and say so in its output.

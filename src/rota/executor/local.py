@@ -22,6 +22,7 @@ from rota.model import RotaError
 from rota.model.step import Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from rota.executor.protocol import Listener, Report, RunSpec
@@ -33,6 +34,10 @@ _SOCKET = "supervisor.sock"
 #: Seconds after which a supervisor that does not answer is given up, and between two attempts to connect.
 _PATIENCE = 10.0
 _RETRY = 0.003
+_OTHER = (
+    "the supervisor in {state}, process {pid}, has the jobs of another cluster: the state directory was removed or "
+    "replaced while they ran; `rota recover --state {state}` shows them, and takes them over with --yes"
+)
 
 
 class ExecutorError(RotaError):
@@ -45,10 +50,27 @@ class LocalExecutor:
     Args:
         state: The state directory. Made if it does not exist; only its owner may read it.
         listener: Function that takes the reports, in the event loop in which `start` was called.
+        cluster: The cluster whose runs are executed. A supervisor of another one is refused.
+        head: Gives how far the cluster has come, which the supervisor keeps.
         options: Options of a supervisor that is started: see `rota.executor.supervisor.main`.
+        log: Writes a line for the administrator.
     """
 
-    def __init__(self, state: Path, listener: Listener, *, options: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        state: Path,
+        listener: Listener,
+        *,
+        cluster: str = "",
+        head: Callable[[], Sequence[str | int]] = tuple,
+        options: tuple[str, ...] = (),
+        log: Callable[[str], None] = print,
+    ) -> None:
+        self._cluster = cluster
+        self._head = head
+        self._log = log
+        #: Whether this supervisor, or one before it, has been told of the cluster.
+        self._has_met = False
         self._state = state
         self._listener = listener
         self._options = options
@@ -58,6 +80,8 @@ class LocalExecutor:
         self._capabilities = Capabilities(tree="processes", memory="measurement", energy=False)
         #: The process ids of the supervisor and of the keeper.
         self.supervisor_pid = self.keeper_pid = 0
+        #: Whose supervisor it is; empty: nobody's yet. ``None``: that of an older rota, which does not say so.
+        self._met_cluster: str | None = None
         self._number = 0
         #: Launches of which nothing has been heard, and other requests that have not been answered.
         self._launching: dict[Key, bytes] = {}
@@ -80,7 +104,7 @@ class LocalExecutor:
         """Connect, after the supervisor has been started if necessary.
 
         Raises:
-            ExecutorError: it cannot be started.
+            ExecutorError: it cannot be started, or is that of another cluster.
         """
         self._loop = asyncio.get_running_loop()
         closed = await self._connect(_PATIENCE)
@@ -164,6 +188,9 @@ class LocalExecutor:
         closed: asyncio.Future[None] = loop.create_future()
         transport, _ = await loop.create_unix_connection(lambda: _Lines(self._take, known, closed), sock=connection)
         await known
+        if not self._is_ours:
+            transport.close()
+            raise ExecutorError(_OTHER.format(state=self._state, pid=self.supervisor_pid))
         self._transport = transport
         self._after_greeting()
         return closed
@@ -171,7 +198,8 @@ class LocalExecutor:
     def _after_greeting(self) -> None:
         """Ask again what was not answered, and report runs as lost that nobody knows."""
         named, self._named = self._named or set(), None
-        self._outbox = [*self._launching.values(), *self._asked.values()]
+        met = _line({"do": "cluster", "number": 0, "cluster": self._cluster}) if self._met_cluster is not None else b""
+        self._outbox = [met, *self._launching.values(), *self._asked.values()]
         self._flush()
         for key, report in list(self._last.items()):
             if key not in named and isinstance(report, Started):
@@ -191,13 +219,13 @@ class LocalExecutor:
 
     # ---- requests ---------------------------------------------------------------------------------------------
 
-    def launch(self, run: RunSpec) -> None:
+    def launch(self, run: RunSpec, *, again: bool = False) -> None:
         """Start a run; see `rota.executor.protocol.Executor`. Of one that is known the last report is repeated."""
         key = run.job_id, run.restart_count
         if self.repeat(*key):
             return
         self._forgotten.discard(key)
-        request = _line({"do": "launch", "number": 0, "what": _plain(run)})
+        request = _line({"do": "launch", "number": 0, "what": _plain(run), "again": again, "head": self._head()})
         self._launching[key] = request
         self._send(request)
 
@@ -282,6 +310,7 @@ class LocalExecutor:
                 joined.set_result(None)
         elif kind == "hello":
             self.supervisor_pid, self.keeper_pid = record["pid"], record["keeper"]
+            self._hear(record)
             self._capabilities = Capabilities(tree=record["tree"], memory=record["memory"], energy=record["energy"])
         elif kind == "unsure":
             if self._named is not None:
@@ -296,6 +325,22 @@ class LocalExecutor:
             self._launching.pop(key, None)
             if not self._was_reported(key, report):
                 self._hand_on(key, report)
+
+    def _hear(self, hello: Record) -> None:
+        """Hear whose supervisor it is; one of an older rota does not say so."""
+        self._met_cluster = hello.get("cluster")
+        wrong = hello.get("wrong", ())
+        if wrong and (self._met_cluster or self._has_met):
+            said = "; ".join(wrong[:5])
+            self._log(
+                f"error: {self._state}/supervisor.log was damaged: {said}; runs that it had may have ended unseen"
+            )
+        self._has_met = True
+
+    @property
+    def _is_ours(self) -> bool:
+        """Whether the supervisor that has greeted is that of this cluster, or of none yet."""
+        return not self._met_cluster or self._met_cluster == self._cluster
 
     def _was_reported(self, key: Key, report: Report) -> bool:
         """Whether a report is repeated, since a connection was lost or a launch was asked for twice."""

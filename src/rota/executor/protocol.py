@@ -147,8 +147,14 @@ class Executor(Protocol):
     async def start(self) -> None:
         """Connect. When it returns, everything known of all runs has been reported to the listener."""
 
-    def launch(self, run: RunSpec) -> None:
-        """Start a run. Reports `Started` or `LaunchFailed`, and `Ended` later."""
+    def launch(self, run: RunSpec, *, again: bool = False) -> None:
+        """Start a run. Reports `Started` or `LaunchFailed`, and `Ended` later.
+
+        Args:
+            run: The run.
+            again: Whether it may have been launched before. An executor that has lost what it knew of runs does not
+                start it then: it finds the run, or reports that it has ended, and nobody knows how.
+        """
 
     def repeat(self, job_id: int, restart_count: int) -> bool:
         """Report again what was last reported of a run; ``False``: nothing is known of it, and it can be launched."""

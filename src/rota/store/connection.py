@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 #: Name of the fact that is the version of the tables.
 VERSION_FACT = "version"
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+#: Errors of SQLite by which a file is damaged.
+DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 class DatabaseError(RotaError):
@@ -61,8 +62,8 @@ def cause(error: Exception) -> str:
     """Say in one line what is wrong; and, of a damaged file, what to do."""
     original = getattr(error, "orig", None) or error
     text = str(original).splitlines()[0]
-    damaged = getattr(original, "sqlite_errorcode", None) in _DAMAGED
-    return f"{text}: put a copy of it back, or move it away to begin anew" if damaged else text
+    damaged = getattr(original, "sqlite_errorcode", None) in DAMAGED
+    return f"{text}: see what can be saved with `rota recover`" if damaged else text
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:

@@ -17,13 +17,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from rota.store.connection import DatabaseError, cause, engine_of, place_of, version_of
 from rota.store.forms import filler
 from rota.store.schema import VERSION, facts, forms, jobs, journal, letters, runs, snapshots, submissions
+from rota.store.sums import sum_of, unsealed
 from rota.store.writes import ADD_FORM, DROP_FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from sqlalchemy import ColumnElement, Select
-    from sqlalchemy.sql.dml import Delete, Insert
+    from sqlalchemy import ColumnElement, Select, Table
+    from sqlalchemy.sql.dml import Delete, Insert, Update
 
     from rota.store.writes import Write
 
@@ -36,6 +37,8 @@ LAST_RUN = ~exists().where(_later.c.job_id == jobs.c.job_id, _later.c.id > jobs.
 _TOGETHER = 500
 #: Number of forms that are kept in memory.
 _FORMS = 2000
+#: What to do about damage.
+_RECOVER = "stop the cluster, and see what can be saved with `rota recover`"
 
 
 class Database:
@@ -61,6 +64,8 @@ class Database:
         #: The forms that are there, as far as is known; and of those that were read what makes records of them.
         self._written: set[int] = set()
         self._forms: dict[int, Callable[[str], str]] = {}
+        #: Numbers of the snapshots that are damaged, and are not used.
+        self.bad_snapshots: list[int] = []
         #: Which file it is; ``None``: no file.
         self._opened = self._file()
 
@@ -108,24 +113,47 @@ class Database:
 
     def facts(self) -> dict[str, str]:
         """Give all facts."""
-        return dict(self._rows(select(facts)))
+        return {name: value for name, value in self._whole(facts)}  # noqa: C416 - pairs, and no rows
 
     def last_snapshot(self) -> tuple[int, dict[str, Any]] | None:
-        """Give the last state, and the number of the last event before it; ``None``: there is none."""
-        for seq, state in self._rows(select(snapshots).order_by(snapshots.c.seq.desc()).limit(1)):
-            return seq, json.loads(zlib.decompress(state))
+        """Give the last state, and the number of the last event before it; ``None``: there is none.
+
+        One that is damaged is passed over, if the one before it and the events after that lead as far.
+
+        Raises:
+            DatabaseError: it is damaged, and there is no other.
+        """
+        self.bad_snapshots = []
+        for seq, state, until, total in self._rows(select(snapshots).order_by(snapshots.c.seq.desc())):
+            if total == sum_of("snapshots", seq, state) and (until is None or not self.bad_snapshots):
+                return seq, json.loads(zlib.decompress(state))
+            self.bad_snapshots.append(seq)
+        if self.bad_snapshots:
+            raise DatabaseError(damaged("snapshots", self.bad_snapshots[0]))
         return None
 
     def events_after(self, seq: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        """Give the events after one: number, time, and data."""
-        for number, time, text in self._rows(select(journal).where(journal.c.seq > seq).order_by(journal.c.seq)):
+        """Give the events after one: number, time, and data.
+
+        Raises:
+            DatabaseError: one is missing or damaged.
+        """
+        for number, time, text in self._whole(journal, journal.c.seq > seq):
+            if number != seq + 1:
+                raise DatabaseError(f"table journal: record {seq + 1} is missing: {_RECOVER}")
+            seq = number
             yield number, time, json.loads(text)
 
     def events_named(self, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         """Give all events of one kind: time, and data."""
         chosen = journal.c.event.startswith(f'{{"event":"{name}"', autoescape=True)
-        for time, text in self._rows(select(journal.c.time, journal.c.event).where(chosen).order_by(journal.c.seq)):
+        for _, time, text in self._whole(journal, chosen):
             yield time, json.loads(text)
+
+    def last_seq(self) -> int:
+        """Give the number of the last event."""
+        of = [select(func.max(journal.c.seq)), select(func.max(snapshots.c.seq))]
+        return max(int(self._rows(one)[0][0] or 0) for one in of)
 
     def last_time(self) -> int:
         """Give the time of the last event, Unix seconds; 0: there is none."""
@@ -135,8 +163,8 @@ class Database:
         """Give what users have handed in, as far as it is kept, with its name."""
         wanted = [*payloads]
         for first in range(0, len(wanted), _TOGETHER):
-            query = select(submissions).where(submissions.c.payload.in_(wanted[first : first + _TOGETHER]))
-            for payload, data in self._rows(query):
+            chosen = submissions.c.payload.in_(wanted[first : first + _TOGETHER])
+            for payload, data in self._whole(submissions, chosen):
                 yield payload, json.loads(zlib.decompress(data))
 
     def payloads(self) -> list[str]:
@@ -145,11 +173,11 @@ class Database:
 
     def runs(self) -> dict[tuple[int, int], dict[str, Any]]:
         """Give what was chosen for the runs that have not ended, by job id and restart count."""
-        return {(job_id, run): json.loads(data) for job_id, run, data in self._rows(select(runs))}
+        return {(job_id, run): json.loads(data) for job_id, run, data in self._whole(runs)}
 
     def letters(self) -> dict[int, dict[str, Any]]:
         """Give the letters that have not been sent, as far as is known, by number."""
-        return {number: json.loads(text) for number, text in self._rows(select(letters).order_by(letters.c.number))}
+        return {number: json.loads(text) for number, text in self._whole(letters)}
 
     def job_records(self, query: Select[Any] | None = None) -> Iterator[dict[str, Any]]:
         """Give the accounting records of jobs that have ended.
@@ -162,24 +190,28 @@ class Database:
             yield from json.loads(f"[{','.join(texts[first : first + _TOGETHER])}]")
 
     def job_texts(self, query: Select[Any]) -> list[str]:
-        """Give accounting records as JSON; see `job_records`."""
+        """Give accounting records as JSON; see `job_records`.
+
+        Raises:
+            DatabaseError: one is damaged.
+        """
         rows = self._rows(query)
         fill = self._fillers({form for form, _ in rows} - {None})
-        return [values if form is None else fill[form](values) for form, values in rows]
+        return [_record(text) if form is None else fill[form](_record(text)) for form, text in rows]
 
     def _fillers(self, numbers: Collection[int]) -> Mapping[int, Callable[[str], str]]:
         """Give what makes records of the values of forms.
 
         Raises:
-            DatabaseError: a form is missing.
+            DatabaseError: a form is missing or damaged.
         """
         known = self._forms if len(self._forms) < _FORMS else {}
         new = [number for number in numbers if number not in known]
         for first in range(0, len(new), _TOGETHER):
-            query = select(forms.c.form, forms.c.text).where(forms.c.form.in_(new[first : first + _TOGETHER]))
-            known |= {number: filler(text) for number, text in self._rows(query)}
+            chosen = forms.c.form.in_(new[first : first + _TOGETHER])
+            known |= {number: filler(text) for number, _, text in self._whole(forms, chosen)}
         if missing := [number for number in new if number not in known]:
-            raise DatabaseError(f"table forms: record {missing[0]} is missing")
+            raise DatabaseError(f"table forms: record {missing[0]} is missing: {_RECOVER}")
         self._forms = known
         return known
 
@@ -204,6 +236,17 @@ class Database:
         ):
             yield end_time
 
+    def _whole(self, table: Table, *where: ColumnElement[bool]) -> Iterator[Any]:
+        """Give the rows of a table in the order of their keys, without their sums.
+
+        Raises:
+            DatabaseError: one is not as it was written.
+        """
+        for *values, total in self._rows(select(table).where(*where).order_by(*table.primary_key.columns)):
+            if total != sum_of(table.name, *values):
+                raise DatabaseError(damaged(table.name, values[0]))
+            yield values
+
     def _rows(self, query: Select[Any]) -> list[Any]:
         try:
             with self._engine.connect() as connection:
@@ -223,7 +266,19 @@ def times_between(start: int | None, end: int | None) -> list[ColumnElement[bool
     return ended if end is None else [*ended, jobs.c.submit_time <= end]
 
 
-def _in_groups(writes: Iterable[Write]) -> Iterator[tuple[Insert | Delete, list[dict[str, Any]]]]:
+def damaged(table: str, key: object) -> str:
+    """Say that a record is not as it was written, and what to do."""
+    return f"table {table}: record {key} is not as it was written: {_RECOVER}"
+
+
+def _record(text: str) -> str:
+    found = unsealed(text)
+    if found is None:
+        raise DatabaseError(damaged("jobs", f"{text[:80]}…"))
+    return found
+
+
+def _in_groups(writes: Iterable[Write]) -> Iterator[tuple[Insert | Delete | Update, list[dict[str, Any]]]]:
     """Put changes together that are made by the same statement. Those of one table keep their order."""
     by_table: dict[object, list[Write]] = {}
     for one in writes:

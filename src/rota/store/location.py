@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 #: Name of the SQLite database in a state directory, and of the file with the URL of another one.
 _SQLITE, _ELSEWHERE = "rota.db", "database"
@@ -24,6 +21,12 @@ def set_database_url(state: Path, url: str) -> None:
     elsewhere = state / _ELSEWHERE
     elsewhere.touch(mode=0o600)
     elsewhere.write_text(f"{url}\n", encoding="utf-8")
+
+
+def sqlite_path(url: str) -> Path | None:
+    """Give the path of an SQLite database; ``None``: it is another one."""
+    _, is_sqlite, path = url.partition("sqlite:///")
+    return Path(path) if is_sqlite else None
 
 
 def is_state(path: Path) -> bool:

@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from rota.store.connection import VERSION_FACT, DatabaseError, cause, engine_of, place_of, version_of
 from rota.store.schema import VERSION, facts, metadata
+from rota.store.writes import fact_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +42,7 @@ def make_or_upgrade(url: str, log: Callable[[str], None]) -> None:
             version = version_of(connection)
             if version is None:
                 metadata.create_all(connection)
-                connection.execute(insert(facts).values(name=VERSION_FACT, value=str(VERSION)))
+                connection.execute(insert(facts), fact_row(VERSION_FACT, str(VERSION)))
             elif version < VERSION:
                 log(f"{place}: upgrade from version {version} to {VERSION} begins")
                 _upgrade(connection, version)
@@ -65,7 +66,8 @@ def _upgrade(connection: Connection, version: int) -> None:
     operations = Operations(MigrationContext.configure(connection))
     for number in range(version + 1, VERSION + 1):
         MIGRATIONS[number](operations)
-    connection.execute(update(facts).where(facts.c.name == VERSION_FACT).values(value=str(VERSION)))
+    row = fact_row(VERSION_FACT, str(VERSION))
+    connection.execute(update(facts).where(facts.c.name == VERSION_FACT).values(row))
 
 
 def _leave_transactions_alone(connection: Any, _: object) -> None:

@@ -62,10 +62,17 @@ class Adoption:
                 if boot not in ("", record["boot"]):
                     self._rebooted()
                 boot = record["boot"]
+            elif record["is"] == "cluster":
+                state.cluster = record["cluster"]
+            elif record["is"] == "head":
+                state.head = record["head"]
+            elif record["is"] in ("suspect", "sure"):
+                state.is_suspect = record["is"] == "suspect"
             elif record["is"] == "run":
                 self._add(record)
             elif (known := state.runs.get((record["job"], record["run"]))) is not None:
                 self._replay(known, record)
+        state.is_suspect = state.is_suspect or bool(state.log.wrong)
         if boot != now:
             self._rebooted()
             state.log.append([self.boot_record])
@@ -74,6 +81,29 @@ class Adoption:
             # While the others were watched, a note may have told more of it.
             if run.phase == phase and state.runs.get(run.key) is run:
                 self._watch(run)
+
+    def look_for(self, request: dict[str, Any]) -> None:
+        """Find a run of which the log, which was damaged, says nothing, and which may have been launched before.
+
+        Its script is the leader of its session, and has its mark and user. One that is not found is not launched, as it
+        may have run: nobody knows how it has ended.
+        """
+        run = Run(request, self._state.cgroups)
+        run.ours, run.start = False, time.time()
+        script = tree.script_of(run)
+        if script is None:
+            run.phase = ENDED
+            run.set_exit(None)
+        else:
+            run.phase, run.pid, run.ticks = UNSURE, script.pid, script.ticks
+        self._state.runs[run.key] = run
+        for record in run.records():
+            self._state.note(record)
+        if script is None:
+            self._state.report(run.started_report())
+            self._state.report(run.end_report())
+        else:
+            self._watch(run)
 
     def _add(self, record: Record) -> None:
         """Add a run that was started."""

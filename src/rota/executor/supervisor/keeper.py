@@ -31,14 +31,19 @@ def keep(directory: str, cgroups: Cgroups, around: Surroundings) -> None:
 
     Each supervisor is a child that comes back from `Keeper.run`, and comes here again when its keeper is killed.
     """
-    while (keeper := Keeper().run()) is not None:
+    while (keeper := Keeper(directory).run()) is not None:
         supervise(directory, cgroups, around, keeper)
 
 
 class Keeper:
-    """Keeps a supervisor running."""
+    """Keeps a supervisor running.
 
-    def __init__(self) -> None:
+    Args:
+        directory: The state directory, in which this process is, unless it was made again.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
         #: The supervisor, when it was started, and the pipe to it.
         self._supervisor = 0
         self._since = 0.0
@@ -99,8 +104,16 @@ class Keeper:
                 log.note(record)
             except OSError:
                 time.sleep(_REST)  # the disk is full: the process stays as it is until there is room
+                self._return()
             else:
                 return
+
+    def _return(self) -> None:
+        """Be in the state directory, which may have been removed and made again."""
+        try:
+            os.chdir(self._directory)
+        except OSError:
+            pass  # the supervisor makes it
 
     def _tell(self) -> None:
         try:

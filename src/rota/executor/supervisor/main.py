@@ -13,7 +13,6 @@ import resource
 import signal
 import sys
 
-LOCK = "supervisor.lock"
 #: Where tracebacks go.
 ERRORS = "supervisor.err"
 #: Bytes of them that are kept when the next keeper starts.
@@ -24,6 +23,10 @@ def main(arguments: list[str]) -> int:
     """Become the keeper, in the background."""
     options = {argument for argument in arguments if argument.startswith("--")}
     (directory,) = [argument for argument in arguments if argument not in options]
+    # Everything of rota is found beside this package, after the standard library.
+    sys.path.append(os.path.abspath(__file__).rsplit("/", 4)[0])
+    from rota.executor.supervisor.place import LOCK
+
     umask = os.umask(0o077)
     os.makedirs(directory, 0o700, exist_ok=True)
     os.chdir(directory)
@@ -61,8 +64,6 @@ def _leave_the_caller(lock: int) -> None:
 
 
 def _keep(directory: str, options: set[str], umask: int) -> None:
-    # Everything of rota is found beside this package, after the standard library.
-    sys.path.append(os.path.abspath(__file__).rsplit("/", 4)[0])
     from rota.executor.supervisor import kernel
     from rota.executor.supervisor.cgroups import Cgroups, name_for
     from rota.executor.supervisor.child import Surroundings

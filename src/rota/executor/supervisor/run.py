@@ -4,7 +4,8 @@ The log has a record of each start (``run``), of an end (``end``), and, where so
 exit of the script and the end of the run, of that exit (``exit``) and of the epilog's start (``epilog``). ``kill`` is
 the time at which what is left of a run is to be killed, ``over`` says that it used too much memory, ``void`` that it
 did not begin after all, ``forget`` that its end is known to the caller. ``boot`` names the boot of the machine in which
-all that follows happened.
+all that follows happened, ``cluster`` whose runs these are, and ``head`` how far that has come. ``suspect`` says that
+the log was damaged, and ``sure`` that this does not matter any more.
 """
 
 from __future__ import annotations

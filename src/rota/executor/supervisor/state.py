@@ -11,6 +11,7 @@ from rota.executor.supervisor.tree import Scan
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Any
 
     from rota.executor.supervisor.cgroups import Cgroups
     from rota.executor.supervisor.child import Surroundings
@@ -36,6 +37,12 @@ class State:
         self.energy = measure.Energy()
         #: Sends a report to all callers.
         self.report: Callable[[Record], None] = print
+        #: The cluster whose runs these are; empty: no controller has said so.
+        self.cluster = ""
+        #: How far it has come, as a controller has said last.
+        self.head: list[Any] = []
+        #: Whether the log was damaged or gone, so that there may have been runs of which nothing is known.
+        self.is_suspect = False
         #: Records that have to be written, when there is room on the disk again.
         self.owed: list[Record] = []
 
@@ -65,6 +72,32 @@ class State:
             self.owed.clear()
         except OSError:
             self.owed.append(record)
+
+    def meet(self, cluster: str) -> None:
+        """Take note of a controller's cluster.
+
+        Raises:
+            ValueError: it is another one than that of the runs here.
+        """
+        if self.cluster and cluster != self.cluster:
+            raise ValueError(f"a controller of another cluster has called: {cluster}, and this one is {self.cluster}")
+        if not self.cluster:
+            self.cluster = cluster
+            self.note({"is": "cluster", "cluster": cluster})
+
+    def come_to(self, head: list[Any]) -> None:
+        """Take note of how far the cluster has come; it is written with the next records."""
+        if head != self.head:
+            self.head = head
+            self.owed.append({"is": "head", "head": head})
+
+    def records(self) -> list[Record]:
+        """Give all that the log has to have beside the boot of the machine."""
+        own: list[Record] = []
+        if self.cluster:
+            own = [{"is": "cluster", "cluster": self.cluster}, {"is": "head", "head": self.head}]
+        own += [{"is": "suspect"}] if self.is_suspect else []
+        return [*own, *(record for run in self.runs.values() for record in run.records())]
 
     def unwatch(self, run: Run) -> None:
         """Close the process of a run, which has been reaped or is to be watched no more."""

@@ -7,7 +7,7 @@ import os
 import signal
 import time
 
-from rota.executor.supervisor import kernel, measure, tree
+from rota.executor.supervisor import kernel, measure, place, tree
 from rota.executor.supervisor.adopt import Adoption
 from rota.executor.supervisor.callers import Callers, checked
 from rota.executor.supervisor.ends import Ends
@@ -59,6 +59,8 @@ class Supervisor:
         self._launches: list[dict[str, Any]] = []
         self._stopping = False
         self._keeper_was_killed = False
+        #: Whether the state directory was removed, and has another supervisor now.
+        self._is_homeless = False
         self._measuring = False
         self._alone_since = self._measured = time.monotonic()
 
@@ -71,7 +73,11 @@ class Supervisor:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self._loop.watch(read_end, lambda _: _empty(read_end))
         self._loop.watch(self._notes, self._keeper_says)
+        if not place.take(self._directory):
+            raise OSError(f"{self._directory} has the supervisor of another cluster")
         self._adoption.read(self._state.log.open())
+        if self._state.log.is_to_be_written_anew:
+            self._rewrite_log()
         self._state.cgroups.keep_only({f"{run.job}.{run.restart}" for run in self._state.live()})
         for run in self._state.live():
             if run.kill_at:
@@ -128,11 +134,13 @@ class Supervisor:
             self._alone_since = time.monotonic()
         try:
             if not self._callers.can_be_found:
-                os.makedirs(self._directory, 0o700, exist_ok=True)
-                os.chdir(self._directory)
-                self._rewrite_log()
-                self._callers.listen()
-            elif state.log.is_long:
+                if place.take(self._directory):
+                    self._rewrite_log()
+                    self._callers.listen()
+                elif not self._is_homeless:
+                    os.write(2, f"{self._directory} has the supervisor of another cluster\n".encode())
+                    self._is_homeless = True
+            elif state.log.is_long or not state.log.is_in_place:
                 self._rewrite_log()
             elif state.owed:
                 state.commit([])
@@ -140,15 +148,15 @@ class Supervisor:
             os.write(2, f"housekeeping: {error}\n".encode())
 
     def _rewrite_log(self) -> None:
-        records = [record for run in self._state.runs.values() for record in run.records()]
-        self._state.log.rewrite([self._adoption.boot_record, *records])
+        self._state.log.rewrite([self._adoption.boot_record, *self._state.records()])
         self._state.owed.clear()
 
     # ---- requests ---------------------------------------------------------------------------------------------
 
     def _greeting(self) -> list[Record]:
         state = self._state
-        hello: Record = {"is": "hello", "version": 1, "pid": os.getpid(), "keeper": state.keeper}
+        hello: Record = {"is": "hello", "version": 2, "pid": os.getpid(), "keeper": state.keeper}
+        hello |= {"cluster": state.cluster, "head": state.head, "wrong": state.log.wrong if state.is_suspect else []}
         hello |= {"tree": state.cgroups.tree, "memory": state.cgroups.memory, "energy": state.energy.is_measured}
         reports = [hello]
         for run in state.runs.values():
@@ -164,7 +172,11 @@ class Supervisor:
         """Carry out a request, or refuse one that makes no sense with an exception."""
         kind = request["do"]
         if kind == "launch":
-            self._launch(request["what"])
+            if request.get("head"):
+                self._state.come_to(request["head"])
+            self._launch(request["what"], again=bool(request.get("again")))
+        elif kind == "cluster":
+            self._state.meet(str(request["cluster"]))
         elif kind == "measure":
             self._measure()
         elif kind == "stop":
@@ -179,9 +191,18 @@ class Supervisor:
                 self._request_of(run, kind, request)
         self._state.report({"is": "done", "number": int(request["number"])})
 
-    def _launch(self, what: dict[str, Any]) -> None:
+    def _launch(self, what: dict[str, Any], *, again: bool) -> None:
+        """Launch a run when it is its turn; ``again``: it may have been launched before."""
+        state = self._state
         try:
-            self._launches.append(checked(what))
+            checked(what)
+            if again and state.is_suspect and (what["job"], what["run"]) not in state.runs:
+                self._adoption.look_for(what)
+                return
+            if state.is_suspect and not again:  # then all that may have been launched before has been asked for
+                state.is_suspect = False
+                state.note({"is": "sure"})
+            self._launches.append(what)
         except (KeyError, TypeError) as error:
             names: Record = {"job": int(what["job"]), "run": int(what["run"])}
             self._state.report({"is": "failed", **names, "message": f"cannot be launched: {error}", "prolog": False})

@@ -75,6 +75,21 @@ def mark_of(pid: int) -> bytes:
     return b""
 
 
+def script_of(run: Run) -> Stat | None:
+    """Find the script of a run by the run's mark: the oldest leader of a session that has it, and is its user's."""
+    mark, uid = run.mark.encode(), os.geteuid() if run.uid < 0 else run.uid
+    leaders = [one for one in Scan(()).stats.values() if one.session == one.pid and mark_of(one.pid) == mark]
+    own = [one for one in leaders if _user_of(one.pid) == uid]
+    return min(own, key=lambda stat: stat.ticks, default=None)
+
+
+def _user_of(pid: int) -> int:
+    try:
+        return os.stat(f"/proc/{pid}").st_uid
+    except OSError:
+        return -1
+
+
 def members(run: Run, scan: Scan | None) -> list[int]:
     """Give the processes of a run, its script first: it is to hear of a signal before what it waits for."""
     found: list[int] = []

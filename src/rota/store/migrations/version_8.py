@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import BigInteger, Column, Integer, Text, column, insert, table
 
+from rota.store.sums import sum_of
+
 if TYPE_CHECKING:
     from alembic.operations import Operations
 
@@ -20,7 +22,8 @@ def upgrade(operations: Operations) -> None:
         Column("form", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
         Column("week", Integer, nullable=False),
         Column("text", Text, nullable=False),
+        Column("sum", BigInteger, nullable=False),
     )
     operations.add_column("jobs", Column("form", BigInteger))
-    facts = table("facts", column("name"), column("value"))
-    operations.get_bind().execute(insert(facts).values(name="keep", value="0"))
+    facts = table("facts", column("name"), column("value"), column("sum"))
+    operations.get_bind().execute(insert(facts).values(name="keep", value="0", sum=sum_of("facts", "keep", "0")))

@@ -1,0 +1,111 @@
+"""A job that runs and of which the database says nothing: what the supervisor, its process and the spool tell of it."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rota.config.hostlist import expand_hostlist
+from rota.executor.traces import environment_of
+from rota.model import InputError, JobSpec
+from rota.model.accounting import JobDetails
+from rota.model.submission import Submission
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rota.executor.traces import TracedRun
+
+#: Begins of the names of variables that rota sets, and a user does not.
+_OURS = ("SLURM", "ROTA_RUN")
+
+
+class FoundJob(NamedTuple):
+    """A job, as far as it can be known."""
+
+    spec: JobSpec
+    submission: Submission
+    #: Names of its nodes; empty: they are not known.
+    nodes: tuple[str, ...]
+
+
+def describe(run: TracedRun, directory: Path) -> FoundJob:
+    """Say what is known of the job of a run.
+
+    Args:
+        run: The run.
+        directory: The job's directory in the spool.
+    """
+    environment = environment_of(run)
+    nodes = _nodes(environment.get("SLURM_JOB_NODELIST", ""))
+    script = directory / "slurm_script"
+    text = script.read_text(errors="surrogateescape") if script.is_file() else ""
+    uid = run.uid if run.uid >= 0 else os.geteuid()
+    spec = JobSpec(
+        user_id=uid,
+        user=_name_of(uid),
+        group_id=_number(environment, "SLURM_JOB_GID", 0),
+        num_cpus=max(_cpus(environment.get("SLURM_JOB_CPUS_PER_NODE", "")), len(nodes), 1),
+        min_nodes=len(nodes),
+        partition=environment.get("SLURM_JOB_PARTITION", ""),
+        account=environment.get("SLURM_JOB_ACCOUNT", ""),
+        name=environment.get("SLURM_JOB_NAME", "recovered"),
+        payload=str(run.job_id),
+        requeue=False,
+    )
+    own = {name: value for name, value in environment.items() if not name.startswith(_OURS)}
+    details = JobDetails(
+        work_dir=_link(run, "cwd") or "/",
+        std_out=_link(run, "fd/1"),
+        std_err=_link(run, "fd/2"),
+        comment="found by rota recover",
+        batch=bool(text),
+    )
+    return FoundJob(spec, Submission(details=details, script=text, environment=own, append=True), nodes)
+
+
+def conf_of(runs: Iterable[TracedRun]) -> str:
+    """Give the path of the slurm.conf with which some runs were started; empty: it is not known, or gone."""
+    found = (environment_of(run).get("SLURM_CONF", "") for run in runs)
+    return next((path for path in found if path and Path(path).is_file()), "")
+
+
+def _nodes(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(expand_hostlist(text)) if text else ()
+    except InputError:
+        return ()
+
+
+def _cpus(text: str) -> int:
+    """Add up processors as Slurm writes them by node: ``4(x2),2``; 0: it is something else."""
+    total = 0
+    for part in filter(None, text.split(",")):
+        count, _, times = part.rstrip(")").partition("(x")
+        if not count.isdecimal() or not (times or "1").isdecimal():
+            return 0
+        total += int(count) * int(times or "1")
+    return total
+
+
+def _number(environment: Mapping[str, str], name: str, default: int) -> int:
+    text = environment.get(name, "")
+    return int(text) if text.isdecimal() else default
+
+
+def _name_of(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return ""
+
+
+def _link(run: TracedRun, name: str) -> str:
+    """Give what a link of the kernel leads to, of the script's process; empty: to no file."""
+    try:
+        found = str(Path(f"/proc/{run.pid}/{name}").readlink())
+    except OSError:
+        return ""
+    return found if found.startswith("/") and Path(found).exists() else ""
