@@ -326,7 +326,7 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     (cluster.state / "rota.db").write_bytes(b"junk" * 10_000)
     done = cluster.rota("up", check=False)
     assert done.returncode == 2
-    assert "rota.db: file is not a database: put a copy of it back, or move it away" in done.stderr
+    assert "rota.db: file is not a database: see what can be saved with `rota recover`" in done.stderr
     assert (cluster.state / "rota.db").read_bytes() == b"junk" * 10_000
 
 

@@ -31,8 +31,9 @@ def main() -> int:
                 verdict = "FAILED"
                 traceback.print_exc()
             found[verdict] += 1
-            print(f"{seed} {how}: {what}: {verdict}", flush=True)
-    print(", ".join(f"{count} {verdict}" for verdict, count in sorted(found.items())))
+            sys.stdout.write(f"{seed} {how}: {what}: {verdict}\n")
+            sys.stdout.flush()
+    sys.stdout.write(", ".join(f"{count} {verdict}" for verdict, count in sorted(found.items())) + "\n")
     return int("FAILED" in found)
 
 

@@ -9,10 +9,11 @@ import asyncio
 import os
 import shutil
 import signal
+import sqlite3
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rota.cli.serve import Booter, Settings
 from rota.controller.clock import ClusterClock
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from rota.controller.recovery.inspection import Inspection
 
 DOWN, KILLED = "down", "killed"
+_INDEXES = {"jobs_by_job_id": "job_id", "jobs_by_times": "end_time, submit_time", "jobs_by_payload": "payload"}
 _SLEEPER = "#!/bin/bash\nexec sleep 900\n"
 
 
@@ -48,6 +50,8 @@ class Truth(NamedTuple):
     #: What was handed in, by payload, and what was chosen for runs.
     submissions: dict[str, Any]
     runs: dict[tuple[int, int], Any]
+    #: What each index finds, in its order.
+    found: dict[str, list[int]]
     #: The runs that the supervisor knows, with their marks.
     traced: dict[tuple[int, int], str]
 
@@ -76,7 +80,7 @@ class Scene:
         self._cluster = LiveCluster(folder, virtual_nodes(4))
         self._sleepers: set[int] = set()
 
-    def __enter__(self) -> Scene:
+    def __enter__(self) -> Self:
         cluster = self._cluster
         cluster.up()
         for code in (0, 3, 0):
@@ -212,8 +216,15 @@ def _read(state: Path, conf: Path) -> Truth:
     finally:
         booter.close()
         database.close()
+    with closing(sqlite3.connect(state / "rota.db")) as connection:
+        indexed = {name: _by_index(connection, name, column) for name, column in _INDEXES.items()}
     traced = {key: run.mark for key, run in read_traces(state).runs.items()}
-    return Truth(ended, live, next_job_id, submissions, runs, traced)
+    return Truth(ended, live, next_job_id, submissions, runs, indexed, traced)
+
+
+def _by_index(connection: sqlite3.Connection, name: str, column: str) -> list[int]:
+    rows = connection.execute(f"SELECT job_id FROM jobs INDEXED BY {name} ORDER BY {column}, id")  # noqa: S608 - our names
+    return [job_id for (job_id,) in rows]
 
 
 def _essence(job: dict[str, Any]) -> tuple[Any, ...]:

@@ -16,11 +16,9 @@ from .scene import Scene, seeds
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest import TempPathFactory
-
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory: TempPathFactory) -> Iterator[Scene]:
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     with Scene(tmp_path_factory.mktemp("scene")) as found:
         yield found
 

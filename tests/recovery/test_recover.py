@@ -1,6 +1,6 @@
 """What `rota up` says of a state that does not fit together, and what `rota recover` saves of it.
 
-Everywhere holds: what runs goes on, its end is recorded as it was, nothing runs twice, and no old number is given again.
+Everywhere holds: what runs goes on, its end is recorded as it was, nothing runs twice, and no number is given twice.
 """
 
 from __future__ import annotations
@@ -219,6 +219,22 @@ def test_a_copy_of_a_state_directory_that_is_in_use(cluster: LiveCluster, tmp_pa
     assert _let_go(cluster, job)["state"] == "COMPLETED"
 
 
+def test_a_state_directory_that_was_moved_while_jobs_run(cluster: LiveCluster, tmp_path: Path) -> None:
+    job = _start(cluster, code=3)
+    supervisor, _ = _daemons(cluster)
+    cluster.rota("down")
+    (tmp_path / "else").mkdir()
+    cluster.state.rename(tmp_path / "else" / "state")
+    moved = LiveCluster(tmp_path / "else", virtual_nodes(4))
+    os.kill(supervisor, signal.SIGKILL)
+    moved.up()
+    (tmp_path / f"go-{job}").touch()
+    moved.wait(lambda: job in moved.ended())
+    assert moved.ended()[job]["exit_code"] == 3
+    moved.rota("down")
+    shutil.move(moved.state, cluster.state)
+
+
 def test_a_damaged_snapshot_names_itself_and_the_one_before_is_used(cluster: LiveCluster) -> None:
     jobs = []
     for _ in range(2):
@@ -297,6 +313,21 @@ def test_a_run_that_ended_unseen_is_not_started_again(cluster: LiveCluster) -> N
     _recover(cluster)
     cluster.wait(lambda: job in cluster.ended())
     assert (cluster.directory / f"ran-{job}").read_text() == "ran\n"
+
+
+def test_runs_are_found_by_a_supervisor_that_finds_no_log(cluster: LiveCluster) -> None:
+    job = _start(cluster)
+    daemons = _daemons(cluster)
+    for pid in daemons:
+        os.kill(pid, signal.SIGSTOP)  # neither notices that the log is gone
+    for name in ("supervisor.log", "supervisor.tail"):
+        (cluster.state / name).unlink()
+    for pid in daemons:
+        os.kill(pid, signal.SIGKILL)
+    cluster.wait(lambda: cluster.status()["supervisor_pid"] not in daemons)
+    assert "supervisor.log was damaged" in (cluster.state / "controller.log").read_text()
+    assert cluster.run("squeue", "-h", "-o", "%i %T").stdout == f"{job} RUNNING\n"
+    assert _let_go(cluster, job)["job_id"] == job
 
 
 def test_a_supervisor_writes_its_log_again_that_somebody_removed(cluster: LiveCluster) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import create_engine, delete, insert, select
 
+from rota.store.schema import metadata
 from rota.testing.live import LiveCluster
 
 if TYPE_CHECKING:
@@ -26,6 +28,37 @@ def test_a_cluster_in_postgresql(postgresql: str, tmp_path: Path) -> None:
         expected = [f"{job_id}|FAILED|4:0", *(f"{array}_{task}|COMPLETED|0:0" for task in (1, 2, 3))]
         assert sorted(shown) == sorted(expected)
         assert not (cluster.state / "rota.db").exists()
+
+
+def test_an_older_dump_that_was_restored(postgresql: str, tmp_path: Path) -> None:
+    with LiveCluster(tmp_path, options=("--database", postgresql)) as cluster:
+        first = cluster.submit("--wait", "-o", "/dev/null", "--wrap", "true")
+        cluster.rota("down")
+        engine = create_engine(postgresql)
+        with engine.begin() as connection:
+            dump = {one: [*connection.execute(select(one)).mappings()] for one in metadata.sorted_tables}
+        cluster.up()
+        later = cluster.submit("--wait", "-o", "/dev/null", "--wrap", "true")
+        runs = cluster.submit("-o", "out", "--wrap", "echo begun; until [ -e go ]; do sleep 0.05; done; exit 4")
+        cluster.wait((tmp_path / "out").exists)
+        cluster.rota("down")
+        with engine.begin() as connection:
+            for table, rows in dump.items():
+                connection.execute(delete(table))
+                if rows:
+                    connection.execute(insert(table), [dict(row) for row in rows])
+        engine.dispose()
+        done = cluster.rota("up", check=False)
+        assert done.returncode == 2
+        assert "the database has come to event" in done.stderr
+        cluster.rota("recover", "--yes")
+        cluster.up()
+        assert cluster.submit("-H", "--wrap", "true") == runs + 1
+        (tmp_path / "go").touch()
+        cluster.wait(lambda: runs in cluster.ended())
+        assert cluster.ended()[runs]["exit_code"] == 4
+        assert first in cluster.ended()
+        assert later not in cluster.ended()
 
 
 def test_a_database_that_cannot_be_reached(tmp_path: Path) -> None:

@@ -218,6 +218,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], Non
         config=lambda: driver.engine.view.config,
         log=log,
     )
+    executor.look_for = runs.look_for
     first = config.integer("FirstJobId", 1, 1, 2**31)
     begin_generation(database, heads, inspection.head or Head(cluster=mark))
     driver = LiveDriver(

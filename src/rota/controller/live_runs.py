@@ -46,7 +46,8 @@ _RETRY = 1.0
 _SERVE = "from rota.client.allocation import serve; sys.exit(serve(sys.argv[1]))"
 _ALLOCATION = (sys.executable, "-IS", "-c", f"import sys; sys.path.insert(0, {PACKAGES!r}); {_SERVE}")
 _DECIDES_OTHERWISE = (
-    "a plugin decides by something else than what happens, like a clock or random numbers, or `rota recover` found it"
+    "a plugin decides by something else than what happens, like a clock or random numbers, or `rota recover` has found "
+    "the job"
 )
 
 
@@ -240,6 +241,11 @@ class LiveRuns:
             asyncio.get_running_loop().call_later(_RETRY, self.launch, effect)
             return
         self._executor.launch(spec, again=key in self._before)
+
+    def look_for(self, job_id: int, restart_count: int) -> None:
+        """Have a run found that was launched and that the supervisor does not know any more."""
+        self._before |= {(job_id, restart_count)}
+        self.launch(Launch(job_id, restart_count, 0))
 
     def kill(self, effect: Kill, job: Job | None) -> None:
         """Stop a run, and say so in its output.

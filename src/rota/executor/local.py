@@ -8,14 +8,13 @@ lost are not handed on again when there is a new one.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import socket
 import sys
 import time
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from rota.executor.lines import Lines, line_of, plain_of, report_of
 from rota.executor.protocol import Capabilities, Ended, LaunchFailed, Measured, Outcome, Started
 from rota.executor.supervisor import main as program
 from rota.model import RotaError
@@ -69,8 +68,10 @@ class LocalExecutor:
         self._cluster = cluster
         self._head = head
         self._log = log
-        #: Whether this supervisor, or one before it, has been told of the cluster.
-        self._has_met = False
+        #: Whether this supervisor, or one before it, has been told of the cluster; and whether its log was damaged.
+        self._has_met = self._is_suspect = False
+        #: Is called with a run that a supervisor whose log was damaged does not know: it is to be launched again.
+        self.look_for: Callable[[int, int], None] = lambda *_: None
         self._state = state
         self._listener = listener
         self._options = options
@@ -186,7 +187,7 @@ class LocalExecutor:
         self._named = set()
         known: asyncio.Future[None] = loop.create_future()
         closed: asyncio.Future[None] = loop.create_future()
-        transport, _ = await loop.create_unix_connection(lambda: _Lines(self._take, known, closed), sock=connection)
+        transport, _ = await loop.create_unix_connection(lambda: Lines(self._take, known, closed), sock=connection)
         await known
         if not self._is_ours:
             transport.close()
@@ -196,14 +197,20 @@ class LocalExecutor:
         return closed
 
     def _after_greeting(self) -> None:
-        """Ask again what was not answered, and report runs as lost that nobody knows."""
+        """Ask again what was not answered, and look for runs that nobody knows, or report that they are lost."""
         named, self._named = self._named or set(), None
-        met = _line({"do": "cluster", "number": 0, "cluster": self._cluster}) if self._met_cluster is not None else b""
+        met = (
+            line_of({"do": "cluster", "number": 0, "cluster": self._cluster}) if self._met_cluster is not None else b""
+        )
         self._outbox = [met, *self._launching.values(), *self._asked.values()]
         self._flush()
         for key, report in list(self._last.items()):
             if key not in named and isinstance(report, Started):
-                self._lost(report)
+                if self._is_suspect:
+                    del self._last[key]
+                    self.look_for(*key)
+                else:
+                    self._lost(report)
 
     def _lost(self, report: Started) -> None:
         ended = Ended(
@@ -225,7 +232,7 @@ class LocalExecutor:
         if self.repeat(*key):
             return
         self._forgotten.discard(key)
-        request = _line({"do": "launch", "number": 0, "what": _plain(run), "again": again, "head": self._head()})
+        request = line_of({"do": "launch", "number": 0, "what": plain_of(run), "again": again, "head": self._head()})
         self._launching[key] = request
         self._send(request)
 
@@ -281,7 +288,7 @@ class LocalExecutor:
 
     def _ask(self, record: Record) -> None:
         self._number += 1
-        request = _line({**record, "number": self._number})
+        request = line_of({**record, "number": self._number})
         self._asked[self._number] = request
         self._send(request)
 
@@ -319,7 +326,7 @@ class LocalExecutor:
             key = record["job"], record["run"]
             if key in self._forgotten:
                 return
-            report = _report(record)
+            report = report_of(record)
             if self._named is not None:
                 self._named.add(key)
             self._launching.pop(key, None)
@@ -330,6 +337,7 @@ class LocalExecutor:
         """Hear whose supervisor it is; one of an older rota does not say so."""
         self._met_cluster = hello.get("cluster")
         wrong = hello.get("wrong", ())
+        self._is_suspect = bool(wrong)
         if wrong and (self._met_cluster or self._has_met):
             said = "; ".join(wrong[:5])
             self._log(
@@ -353,74 +361,3 @@ class LocalExecutor:
         elif not isinstance(report, Measured):
             self._last[key] = report
         self._listener(report)
-
-
-class _Lines(asyncio.Protocol):
-    """Takes the lines of a connection."""
-
-    def __init__(self, take: Any, known: asyncio.Future[None], closed: asyncio.Future[None]) -> None:
-        self._take = take
-        self._known = known
-        self._closed = closed
-        self._rest = b""
-
-    def data_received(self, data: bytes) -> None:
-        """Hand on whole lines."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            record = json.loads(line)
-            self._take(record)
-            if record["is"] == "known" and not self._known.done():
-                self._known.set_result(None)
-
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
-        """Say that the connection is closed."""
-        if not self._known.done():
-            self._known.set_exception(ConnectionResetError("the supervisor has ended"))
-        if not self._closed.done():
-            self._closed.set_result(None)
-
-
-def _line(record: Record) -> bytes:
-    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
-
-
-def _plain(run: RunSpec) -> Record:
-    """Give a run as the supervisor reads it."""
-    values = {field.name: getattr(run, field.name) for field in fields(run)}
-    names = {"job": values.pop("job_id"), "run": values.pop("restart_count")}
-    return {**names, **values, "env": dict(run.env), "own_env": dict(run.own_env), "rlimits": dict(run.rlimits)}
-
-
-def _report(record: Record) -> Report:
-    """Give a report of the supervisor as what the listener gets."""
-    names = {"job_id": record["job"], "restart_count": record["run"]}
-    match record["is"]:
-        case "started":
-            return Started(**names, pid=record["pid"], time=record["time"])
-        case "failed":
-            return LaunchFailed(**names, message=record["message"], prolog=record["prolog"])
-        case "measured":
-            return Measured(**names, usage=_usage(record["usage"]))
-        case _:
-            return Ended(
-                **names,
-                exit_code=record["code"],
-                signal=record["signal"],
-                time=record["time"],
-                outcome=Outcome(record["outcome"]),
-                usage=_usage(record["usage"]),
-                epilog_failure=record["epilog_failure"],
-            )
-
-
-def _usage(values: list[Any]) -> Usage:
-    user, system, max_rss, read, written, energy = values
-    return Usage(
-        user_seconds=user,
-        system_seconds=system,
-        max_rss=max_rss,
-        read_bytes=read,
-        written_bytes=written,
-        energy=energy,
-    )

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rota.executor.supervisor import kernel, log, place
 from rota.executor.supervisor import main as program
 from rota.executor.supervisor.run import UNKNOWN
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 #: The files in which a supervisor says what it knows.
 SUPERVISOR_FILES = (log.LOG, log.TAIL)
 #: What ends the name of a directory that was removed, as the kernel gives it.
 _REMOVED = " (deleted)"
+#: Longest part of a command line in which the supervisor's program is looked for.
+_COMMAND = 4096
 
 
 @dataclass(slots=True)
@@ -127,39 +127,41 @@ def _is_locked(state: Path) -> bool:
     return False
 
 
-def homeless(state: Path) -> int | None:
+def supervisors() -> list[tuple[int, str]]:
+    """Give the supervisors and keepers of this user, each with its directory, which may have been removed."""
+    script, found = os.fsencode(program.__file__), []
+    for name in os.listdir("/proc"):  # noqa: PTH208 - there may be thousands
+        if name.isdigit() and script in kernel.read(f"/proc/{name}/cmdline")[:_COMMAND].split(b"\0"):
+            process = Path("/proc", name)
+            with suppress(OSError):  # it has ended meanwhile
+                if process.stat().st_uid == os.geteuid():
+                    found.append((int(name), str((process / "cwd").readlink())))
+    return found
+
+
+def homeless(state: Path, found: list[tuple[int, str]]) -> int | None:
     """Find a supervisor whose state directory was removed, and had this path; ``None``: there is none.
 
     It makes the directory again within seconds, unless somebody else has done so.
+
+    Args:
+        state: The state directory.
+        found: See `supervisors`.
     """
     path = os.path.realpath(state)
-    places = {folder: pid for pid, folder in _supervisors()}
+    places = {folder: pid for pid, folder in found}
     return None if path in places else places.get(path + _REMOVED)  # a keeper does not go back itself
 
 
-def of_copy(state: Path, cluster: str) -> tuple[int, Path] | None:
+def of_copy(state: Path, cluster: str, found: list[tuple[int, str]]) -> tuple[int, Path] | None:
     """Find a supervisor of the same cluster in another directory, of which this is a copy; ``None``: there is none."""
     own = state.stat()
-    for pid, path in _supervisors():
+    for pid, path in found:
         folder = Path(f"/proc/{pid}/cwd")
-        try:
+        with suppress(OSError):
             if cluster and not os.path.samestat(folder.stat(), own) and read_traces(folder).cluster == cluster:
                 return pid, Path(path)
-        except OSError:
-            continue
     return None
-
-
-def _supervisors() -> Iterator[tuple[int, str]]:
-    """Give the supervisors and keepers of this user, each with its directory."""
-    script = os.fsencode(program.__file__)
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "cmdline").read_bytes().split(b"\0")
-            if script in words[:5] and process.stat().st_uid == os.geteuid():
-                yield int(process.name), str((process / "cwd").readlink())
-        except OSError:
-            continue
 
 
 def is_alive(run: TracedRun) -> bool:

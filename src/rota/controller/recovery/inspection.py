@@ -12,7 +12,9 @@ import time
 import zlib
 from typing import TYPE_CHECKING
 
-from rota.executor.traces import homeless, of_copy, read_traces
+from rota.controller.clock import ClusterClock
+from rota.controller.driver import CLOCK, NEXT_JOB_ID, OTHERS
+from rota.executor.traces import homeless, of_copy, read_traces, supervisors
 from rota.store import DatabaseError
 from rota.store.heads import Generation, Head, read_heads
 from rota.store.location import database_url
@@ -21,14 +23,15 @@ from rota.store.schema import FIRST_SUMMED, VERSION
 from rota.store.writes import set_fact
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from rota.executor.traces import Traces
     from rota.store import Database
     from rota.store.heads import Heads
 
-#: Names of the facts that are the cluster's identity, its generation, and the number of commits without an event.
-CLUSTER, GENERATION, OTHERS = "mark", "generation", "others"
+#: Names of the facts that are the cluster's identity, and its generation.
+CLUSTER, GENERATION = "mark", "generation"
 #: Seconds for which a supervisor may take to make a state directory again that was removed.
 _RETURN = 3.0
 #: Number of findings that an error names.
@@ -111,16 +114,19 @@ def inspect(state: Path, *, most_jobs: int | None = MOST_JOBS) -> Inspection:
     Raises:
         DatabaseError: the database cannot be reached, or the directory is a copy of one that is in use.
     """
-    until = time.monotonic() + _RETURN
-    while homeless(state) is not None and time.monotonic() < until:
-        time.sleep(0.05)
+    remains = read_remains(database_url(state), most_jobs=most_jobs)
     head, wrong_heads = read_heads(state)
-    found = Inspection(state, read_remains(database_url(state), most_jobs=most_jobs), head, read_traces(state))
-    if (pid := homeless(state)) is not None:
+    until, cluster = time.monotonic() + _RETURN, remains.facts.get(CLUSTER) or read_traces(state).cluster
+    others = supervisors()
+    # One that has lost its directory makes it again, and one that has nothing to do ends.
+    while (homeless(state, others) or of_copy(state, cluster, others)) and time.monotonic() < until:
+        time.sleep(0.05)
+        others = supervisors()
+    found = Inspection(state, remains, head, read_traces(state))
+    if (pid := homeless(state, others)) is not None:
         what = f"a supervisor, process {pid}, had this directory, which was removed while jobs ran"
         found.findings.append(Finding(what, "control of its jobs, until they end or it is killed"))
-    cluster = found.cluster or found.traces.cluster
-    if (original := of_copy(state, cluster)) is not None:
+    if (original := of_copy(state, cluster, others)) is not None:
         raise DatabaseError(
             f"{state} is a copy of {original[1]}, where a supervisor of the same cluster runs (process {original[0]}): "
             f"two controllers would be in each other's way; stop the one there with `rota down --jobs cancel`"
@@ -192,7 +198,7 @@ def _look_at_supervisor(found: Inspection) -> None:
     traces = found.traces
     if traces.wrong:
         found.findings.append(Finding(f"supervisor.log: {'; '.join(traces.wrong[:3])}", "how some runs have ended"))
-    if not traces.is_there and found.remains.runs:
+    if not traces.is_there and found.remains.runs and not _was_booted(found.remains.facts):
         found.findings.append(Finding("supervisor.log is gone", "how jobs ended that had not when it was written last"))
     if found.cluster and traces.cluster and traces.cluster != found.cluster:
         found.findings.append(Finding("supervisor.log is that of another cluster", _of_jobs(found)))
@@ -200,6 +206,12 @@ def _look_at_supervisor(found: Inspection) -> None:
         told, seq = Head(*traces.head).seq, found.remains.seq
         what = f"the supervisor has heard of event {told}, and the database has come to {seq}"
         found.findings.append(Finding(what, f"what happened between these, with jobs up to {traces.last_job_id}"))
+
+
+def _was_booted(facts: Mapping[str, str]) -> bool:
+    """Whether the machine was booted since the controller ran, so that nothing runs any more."""
+    clock = facts.get(CLOCK)
+    return clock is not None and json.loads(clock)["boot_id"] != ClusterClock().boot_id
 
 
 def _look_at_spool(found: Inspection) -> None:
@@ -233,7 +245,7 @@ def last_known_job(found: Inspection) -> int:
     told = Head(*found.traces.head).next_job_id - 1 if found.traces.head else 0
     ended = max((row["job_id"] for row in found.remains.jobs), default=0)
     runs = max((job_id for job_id, _ in found.remains.runs), default=0)
-    kept = int(found.remains.facts.get("next_job_id", 1)) - 1
+    kept = int(found.remains.facts.get(NEXT_JOB_ID, 1)) - 1
     return max(head, told, ended, runs, kept, found.traces.last_job_id, *_spooled(found.state), 0)
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from rota.controller.driver import NEXT_JOB_ID
-from rota.controller.recovery.inspection import CLUSTER, GENERATION, OTHERS
+from rota.controller.driver import NEXT_JOB_ID, OTHERS
+from rota.controller.recovery.inspection import CLUSTER, GENERATION
 from rota.controller.recovery.state import next_ids
 from rota.core.plain import shape_of
 from rota.executor.traces import SUPERVISOR_FILES, mend_log

@@ -13,6 +13,9 @@ _LOCK_FD = 3
 def take(directory: str) -> bool:
     """Be in the state directory, which is made again if it is gone, with the lock on it.
 
+    Args:
+        directory: The path that it had. It may have another one now, and is this process's current directory then.
+
     Returns:
         ``False``: a supervisor of another cluster has the place. This process stays where it was.
 
@@ -21,14 +24,24 @@ def take(directory: str) -> bool:
     """
     before = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.makedirs(directory, 0o700, exist_ok=True)
-        os.chdir(directory)
+        if not _is_there():
+            os.makedirs(directory, 0o700, exist_ok=True)
+            os.chdir(directory)
         if _has_lock():
             return True
         os.fchdir(before)
         return False
     finally:
         os.close(before)
+
+
+def _is_there() -> bool:
+    """Whether the current directory has not been removed."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _has_lock() -> bool:
