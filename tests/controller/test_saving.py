@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rota.controller.child import in_copy
+from rota.controller.copies import in_copy
 from rota.store import Database
 from rota.store.location import database_url
 from rota.testing.live import LiveCluster

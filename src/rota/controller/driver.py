@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from rota.controller.activity import Tally
 from rota.controller.changes import changes_of
-from rota.controller.child import in_copy
 from rota.controller.committer import Committer
+from rota.controller.copies import in_copy
 from rota.core import events as ev
 from rota.core.effects import Accepted, JobFinished, Kill, Launch, Log, PluginFault, Refused, RunRequeued
 from rota.core.event_codec import decode, encode
