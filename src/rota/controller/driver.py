@@ -236,6 +236,7 @@ class LiveDriver:
 
     def _save(self) -> None:
         """Save the engine's state."""
+        self._work = 0.0
         self._saved(self._seq, self._snapshot())
 
     def _snapshot(self) -> bytes:
