@@ -33,7 +33,8 @@ MOST_JOBS = 5_000
 _ALTERED = "is not as it was written"
 #: The column of a row of ``jobs`` whose record is whole; it is not in the sum of the columns.
 _WHOLE = "form", None
-#: Number of forms that are read together.
+#: What is lost with a form; and the number of forms that are read together.
+_OF_FORM = "what jobs have done whose records have it"
 _TOGETHER = 500
 
 
@@ -213,12 +214,9 @@ def _jobs(connection: Connection, most: int | None, wrong: list[Finding]) -> lis
         values = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's name for it
         record, form = values["record"], values["form"]
         beside = [value for name, value in values.items() if name not in ("id", "record") and (name, value) != _WHOLE]
-        lost = f"what job {row.job_id} has done"
         if not isinstance(record, str) or not fits(record, *beside):
-            wrong.append(Finding(f"table jobs: record {row.id} {_ALTERED}", lost))
-        elif form is not None and form not in fill:
-            wrong.append(Finding(f"table jobs: the form of record {row.id} is missing", lost))
-        else:
+            wrong.append(Finding(f"table jobs: record {row.id} {_ALTERED}", f"what job {row.job_id} has done"))
+        elif form is None or form in fill:
             text = unsealed(record) or ""
             whole = {"record": text if form is None else fill[form](text)}
             found.append({name: one for name, one in values.items() if name not in ("id", "form")} | whole)
@@ -230,6 +228,8 @@ def _fillers(connection: Connection, numbers: list[int], wrong: list[Finding]) -
     found: dict[int, Callable[[str], str]] = {}
     for first in range(0, len(numbers), _TOGETHER):
         chosen = forms.c.form.in_(numbers[first : first + _TOGETHER])
-        rows = _whole(connection, forms, wrong, "what jobs have done that have it", chosen)
-        found |= {row.form: filler(row.text) for row in rows}
+        found |= {row.form: filler(row.text) for row in _whole(connection, forms, wrong, _OF_FORM, chosen)}
+    told = {one.what for one in wrong}
+    missing = [one for one in numbers if one not in found and f"table forms: record {one} {_ALTERED}" not in told]
+    wrong += [Finding(f"table forms: record {number} is missing", _OF_FORM) for number in missing]
     return found
