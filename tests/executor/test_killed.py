@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rota.executor.protocol import Ended, LaunchFailed, Measured, Outcome, RunSpec, Started
+from rota.executor.supervisor.log import TAIL, lines_of, records_in, tail_of
 
 from .bench import WAIT, Bench, is_alive, kill_9, wait_for
 
@@ -301,7 +302,13 @@ def test_another_boot(plain: Bench) -> None:
     wait_for(lambda: not any(is_alive(pid) for pid in pids))
     log = plain.state / "supervisor.log"
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    log.write_text(log.read_text().replace(boot, "another"))
+    records, first, number, wrong = records_in(log.read_bytes(), (plain.state / TAIL).read_bytes(), boot)
+    assert not wrong
+    for record in records:
+        if record["is"] == "boot":
+            record["boot"] = "another"
+    log.write_bytes(lines_of(records, first))
+    (plain.state / TAIL).write_bytes(tail_of(first, number - 1, "another"))
     plain.connect()
     assert plain.end(1).outcome is Outcome.UNKNOWN
     kill_9(*plain.processes())  # the machine has not really been started again

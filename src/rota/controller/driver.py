@@ -246,6 +246,7 @@ class LiveDriver:
     def _saved(self, seq: int, snapshot: bytes) -> None:
         self._has_snapshot = self._is_saved = True
         self._writes += [drop_snapshot(bad) for bad in self._database.bad_snapshots]
+        self._database.bad_snapshots = []
         self._writes += add_snapshot(seq, snapshot, leads_on=self._leads_on)
         self._leads_on = True
         self._writes += set_fact(NEXT_JOB_ID, str(self.next_job_id))

@@ -1,4 +1,8 @@
-"""A job that runs and of which the database says nothing: what the supervisor, its process and the spool tell of it."""
+"""A job that runs and of which the database says nothing: what the supervisor, its process and the spool tell of it.
+
+Its environment is its user's, who can write there what they like. So user and group are the kernel's, and what it names
+beside is asked for in the user's own name.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +18,14 @@ from rota.model.accounting import JobDetails
 from rota.model.submission import Submission
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from rota.executor.traces import TracedRun
 
 #: Begins of the names of variables that rota sets, and a user does not.
 _OURS = ("SLURM", "ROTA_RUN")
+#: The group of somebody who has none.
+_NOBODY = 65534
 
 
 class FoundJob(NamedTuple):
@@ -43,10 +49,11 @@ def describe(run: TracedRun, directory: Path) -> FoundJob:
     script = directory / "slurm_script"
     text = script.read_text(errors="surrogateescape") if script.is_file() else ""
     uid = run.uid if run.uid >= 0 else os.geteuid()
+    user, group = _user_of(uid)
     spec = JobSpec(
         user_id=uid,
-        user=_name_of(uid),
-        group_id=_number(environment, "SLURM_JOB_GID", 0),
+        user=user,
+        group_id=_group_of(run) if environment else group,
         num_cpus=max(_cpus(environment.get("SLURM_JOB_CPUS_PER_NODE", "")), len(nodes), 1),
         min_nodes=len(nodes),
         partition=environment.get("SLURM_JOB_PARTITION", ""),
@@ -90,16 +97,21 @@ def _cpus(text: str) -> int:
     return total
 
 
-def _number(environment: Mapping[str, str], name: str, default: int) -> int:
-    text = environment.get(name, "")
-    return int(text) if text.isdecimal() else default
-
-
-def _name_of(uid: int) -> str:
+def _user_of(uid: int) -> tuple[str, int]:
+    """Give the name and the group of a user."""
     try:
-        return pwd.getpwuid(uid).pw_name
+        found = pwd.getpwuid(uid)
     except KeyError:
-        return ""
+        return "", _NOBODY
+    return found.pw_name, found.pw_gid
+
+
+def _group_of(run: TracedRun) -> int:
+    """Give the group of the script's process, which it has by the kernel."""
+    try:
+        return Path(f"/proc/{run.pid}").stat().st_gid
+    except OSError:
+        return _NOBODY
 
 
 def _link(run: TracedRun, name: str) -> str:

@@ -190,8 +190,8 @@ class Rebuilding:
     def _take_over(self, run: TracedRun) -> None:
         """Make a job of a run of which the state knows nothing."""
         found = describe(run, self._directory(run))
-        refused = self._handle(ev.Submit(run.job_id, found.spec))
-        if refused:  # its partition or its account is not there any more
+        refused = self._handle(ev.Submit(run.job_id, found.spec, uid=found.spec.user_id))
+        if refused:  # its partition or its account is not there any more, or not for this user
             refused = self._handle(ev.Submit(run.job_id, found.spec._replace(partition="", account="")))
         job = self._engine.jobs.get(run.job_id)
         if job is None:
