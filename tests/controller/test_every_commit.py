@@ -66,15 +66,13 @@ class _Memory:
 
     def launch(self, run: RunSpec, *, again: bool = False) -> None:
         key = run.job_id, run.restart_count
+        if key in self._last:
+            self.listener(self._last[key])
+            return
         self.begun.append(key)
         self._tell(key, Started(job_id=key[0], restart_count=key[1], pid=1, time=0.0))
         seconds, code = next((seconds, code) for name, _, seconds, code in _DAY if run.env["NAME"] == name)
         asyncio.get_running_loop().call_later(seconds, self._end, key, code, 0)
-
-    def repeat(self, job_id: int, restart_count: int) -> bool:
-        if last := self._last.get((job_id, restart_count)):
-            self.listener(last)
-        return last is not None
 
     def _end(self, key: tuple[int, int], code: int, signal: int) -> None:
         if isinstance(self._last.get(key), Started):

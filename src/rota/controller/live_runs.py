@@ -232,7 +232,7 @@ class LiveRuns:
         """Start a run, unless it has started."""
         key = effect.job_id, effect.restart_count
         run = self._runs.get(key)
-        if run is None or self._executor.repeat(*key):
+        if run is None:
             return
         try:
             spec = self._spec(run, self.submissions.of(run.job.request.payload), key)

@@ -229,20 +229,13 @@ class LocalExecutor:
     def launch(self, run: RunSpec, *, again: bool = False) -> None:
         """Start a run; see `rota.executor.protocol.Executor`. Of one that is known the last report is repeated."""
         key = run.job_id, run.restart_count
-        if self.repeat(*key):
+        if key in self._last and self._loop is not None:
+            self._loop.call_soon(self._listener, self._last[key])
             return
         self._forgotten.discard(key)
         request = line_of({"do": "launch", "number": 0, "what": plain_of(run), "again": again, "head": self._head()})
         self._launching[key] = request
         self._send(request)
-
-    def repeat(self, job_id: int, restart_count: int) -> bool:
-        """Repeat the last report of a run; see `rota.executor.protocol.Executor`."""
-        last = self._last.get((job_id, restart_count))
-        if last is None or self._loop is None:
-            return False
-        self._loop.call_soon(self._listener, last)
-        return True
 
     def signal(self, job_id: int, restart_count: int, signal: int, *, batch_only: bool = False) -> None:
         """Send a signal to all processes of a run, or to its script only."""

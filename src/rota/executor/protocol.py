@@ -156,9 +156,6 @@ class Executor(Protocol):
                 start it then: it finds the run, or reports that it has ended, and nobody knows how.
         """
 
-    def repeat(self, job_id: int, restart_count: int) -> bool:
-        """Report again what was last reported of a run; ``False``: nothing is known of it, and it can be launched."""
-
     def signal(self, job_id: int, restart_count: int, signal: int, *, batch_only: bool = False) -> None:
         """Send a signal to all processes of a run, or to its script only."""
 
