@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from store.ended import accounting
 
+from rota.controller.housekeeping import Housekeeping
 from rota.controller.live_runs import job_row
 from rota.store import Database
 from rota.store.location import database_url
@@ -14,6 +17,10 @@ from rota.testing.live import LiveCluster
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
+
+    from rota.store import Write
 
 _DAY = 86_400
 
@@ -43,3 +50,32 @@ def test_a_cluster_remembers_for_how_long_it_keeps_ended_jobs(tmp_path: Path) ->
         cluster.rota("down")
         cluster.rota("up", "--keep", "UNLIMITED")
         assert "ended jobs kept   for ever\n" in cluster.rota("status").stdout
+
+
+def _purges(housekeeping: Housekeeping, written: list[Write], *times: int) -> list[int]:
+    """Give before which ends jobs are removed, in rounds at some times."""
+    written.clear()
+    for now in times:
+        housekeeping._purge(now)
+    return [one.row["ended"] for one in written[::3]]
+
+
+def test_a_clock_that_jumps_ahead_removes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[Write] = []
+    driver: Any = SimpleNamespace(trouble="", write=written.extend)
+    since, oldest = 1000.0, 5 * _DAY
+    monkeypatch.setattr(time, "monotonic", lambda: since)
+    found = Housekeeping(
+        driver, driver, keep=30 * _DAY, oldest=lambda: oldest, last=50 * _DAY, listen=list, forget=lambda _: []
+    )
+    assert _purges(found, written, 50 * _DAY, 50 * _DAY + 2) == [20 * _DAY, 20 * _DAY + 2]  # there is more
+    assert _purges(found, written, 3650 * _DAY, 3650 * _DAY + 2) == []
+    assert _purges(found, written, 50 * _DAY) == []  # it has come back
+    since += 2 * _DAY
+    oldest = 25 * _DAY
+    assert _purges(found, written, 51 * _DAY, 51 * _DAY + 2) == [21 * _DAY]
+    since += 700
+    driver.trouble = "the disk is full"
+    assert _purges(found, written, 51 * _DAY + 700) == []
+    driver.trouble = ""
+    assert _purges(found, written, 51 * _DAY + 702) == [21 * _DAY + 702]

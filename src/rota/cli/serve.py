@@ -194,7 +194,8 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], Non
     if settings.keep is None:
         settings.keep = int(facts.get(_KEEP, _DAYS_30))
     config = settings.read()
-    clock = ClusterClock(json.loads(facts[CLOCK]) if CLOCK in facts else None, last=database.last_time())
+    last = database.last_time()
+    clock = ClusterClock(json.loads(facts[CLOCK]) if CLOCK in facts else None, last=last)
     booter = Booter(clock, log)
     reports = Reports(clock, loop, log)
     executor = LocalExecutor(
@@ -264,6 +265,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], Non
         clock,
         keep=settings.keep,
         oldest=database.oldest_end,
+        last=last or clock.now(),
         listen=door.look,
         forget=cluster.runs.submissions.forget,
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
+from rota.store import DatabaseError
 from rota.store.writes import purge
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 #: Seconds between two rounds, and the longest time between two purges.
 _ROUND = 2.0
 _PURGE = 600
+#: Seconds by which the clock may jump forward, and nothing be removed for as long.
+_JUMP = 86_400
 
 
 class Housekeeping:
@@ -33,6 +37,7 @@ class Housekeeping:
         clock: The cluster's clock.
         keep: Seconds for which jobs that have ended are kept; 0: for ever.
         oldest: Gives when the job ended that ended first.
+        last: Time of the last event, Unix seconds. What the clock says is believed a day later where it jumps by more.
         listen: Makes the socket again if it is gone.
         forget: Gives what to write so that what came with jobs that ended before a time is kept no longer.
     """
@@ -44,6 +49,7 @@ class Housekeeping:
         *,
         keep: int,
         oldest: Callable[[], int | None],
+        last: int,
         listen: Callable[[], object],
         forget: Callable[[int], list[Write]],
     ) -> None:
@@ -51,7 +57,9 @@ class Housekeeping:
         self._clock = clock
         self._keep = keep
         self._oldest = oldest
-        self._purged = 0
+        #: Time of the last round, Unix seconds; and when the next purge is due, by a clock that is never set.
+        self._last = last
+        self._purge_at = 0.0
         self._listen = listen
         self._forget = forget
 
@@ -70,9 +78,16 @@ class Housekeeping:
 
     def _purge(self, now: int) -> None:
         """Remove what is due, in rounds that follow each other as long as there is more."""
+        if now - self._last > _JUMP:  # it may be the clock of the machine that is wrong
+            self._purge_at = time.monotonic() + _JUMP
+        self._last = now
+        if self._driver.trouble or time.monotonic() < self._purge_at:
+            return
         ended_before = now - self._keep if self._keep else 0
-        if now - self._purged >= min(self._keep or _PURGE, _PURGE):
-            self._purged = now
-            self._driver.write(purge(ended_before))
-        if ended_before and (oldest := self._oldest()) is not None and oldest < ended_before:
-            self._purged = 0
+        self._driver.write(purge(ended_before))
+        try:
+            oldest = self._oldest()
+        except DatabaseError:  # who writes to it notices, too
+            return
+        if oldest is None or oldest >= ended_before:
+            self._purge_at = time.monotonic() + min(self._keep or _PURGE, _PURGE)
