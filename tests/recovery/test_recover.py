@@ -353,6 +353,27 @@ def test_a_script_in_the_spool_that_was_altered(cluster: LiveCluster) -> None:
     cluster.wait(lambda: script.read_text() == whole)
 
 
+def test_a_link_to_a_state_directory_in_use(cluster: LiveCluster, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(cluster.state)
+    for words in (("up", "--state", str(tmp_path / "link")), ("recover", "--yes", "--state", str(tmp_path / "link"))):
+        done = cluster.rota(*words, check=False)
+        assert done.returncode == 2
+        assert "a controller runs there already" in done.stderr
+
+
+def test_what_recover_says(cluster: LiveCluster) -> None:
+    cluster.submit("--wait", "-o", "/dev/null", "--wrap", "true")
+    pending = cluster.submit("-o", "/dev/null", "-b", "now+1hour", "--wrap", "true")
+    cluster.kill()
+    (cluster.state / "rota.db-wal").unlink()
+    said = cluster.rota("recover").stdout
+    assert "the database has come to event" in said
+    assert f"with jobs up to {pending}" in said
+    assert f"the next job gets the id {pending + 1}" in said
+    assert "Nothing has been changed: `rota recover --yes` does it." in said
+    assert "`rota up` starts the cluster." in cluster.rota("recover", "--yes").stdout
+
+
 def test_nothing_to_recover(cluster: LiveCluster) -> None:
     cluster.rota("down")
     assert "There is nothing to recover" in cluster.rota("recover", "--yes").stdout

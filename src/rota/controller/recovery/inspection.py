@@ -163,7 +163,7 @@ def _look_at_heads(found: Inspection, wrong: list[str]) -> None:
         found.findings.append(Finding("; ".join(wrong) + ", which say how far the database had come", lost))
         return
     found.findings += [Finding(one) for one in wrong]
-    if head.cluster != position.cluster:
+    if position.cluster not in ("", head.cluster):
         found.findings.append(Finding("the database is that of another cluster", "the one that was here"))
     elif position.is_behind(head):
         events = f"the events from {position.seq + 1} to {head.seq}" if position.seq < head.seq else "changes"
