@@ -169,7 +169,8 @@ class LiveRuns:
             mem_per_cpu=_mem_per_cpu(job.spec, job.partition.default_memory(self._config().default_memory())[1]),
         )
         self._runs[effect.job_id, effect.restart_count] = run
-        return [add_run(effect.job_id, effect.restart_count, _dump(shape_of(Run).encode(run)))]
+        data = json.dumps(shape_of(Run).encode(run), separators=(",", ":"))
+        return [add_run(effect.job_id, effect.restart_count, data)]
 
     def measured(self, job_id: int, restart_count: int, usage: Usage) -> None:
         """Note what a run has used; it is kept when the end of the run is recorded."""
@@ -390,10 +391,6 @@ def _batch_state(record: JobRecord) -> JobState:
 
 def _mem_per_cpu(spec: JobSpec, default: int) -> int:
     return spec.mem_per_cpu or (0 if spec.mem_per_node or spec.mem_per_gpu else default)
-
-
-def _dump(data: Any) -> str:
-    return json.dumps(data, separators=(",", ":"))
 
 
 @lru_cache(maxsize=1000)
