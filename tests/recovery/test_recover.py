@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rota.controller.recovery import inspect
+from rota.controller.recovery.inspection import CLUSTER, begin_generation
 from rota.executor.traces import read_traces
+from rota.store import Database, make_or_upgrade
+from rota.store.heads import Head, Heads
+from rota.store.location import database_url
+from rota.store.writes import set_fact
 from rota.testing.live import LiveCluster, virtual_nodes
 
 if TYPE_CHECKING:
@@ -372,6 +378,35 @@ def test_what_recover_says(cluster: LiveCluster) -> None:
     assert f"the next job gets the id {pending + 1}" in said
     assert "Nothing has been changed: `rota recover --yes` does it." in said
     assert "`rota up` starts the cluster." in cluster.rota("recover", "--yes").stdout
+
+
+def test_a_start_that_was_killed_is_no_damage(tmp_path: Path) -> None:
+    def is_whole() -> bool:
+        return not inspect(tmp_path).findings
+
+    url = database_url(tmp_path)
+    make_or_upgrade(url, lambda _: None)
+    assert is_whole()
+    database, heads = Database(url), Heads(tmp_path)
+    database.write(set_fact(CLUSTER, "c"))
+    assert is_whole()
+    for _ in range(3):
+        with pytest.raises(OSError, match="killed"):
+            begin_generation(database, _Killed(tmp_path), Head(cluster="c"))
+        assert is_whole()
+    begin_generation(database, heads, Head(cluster="c"))
+    assert is_whole()
+    heads.close()
+    database.close()
+
+
+class _Killed(Heads):
+    """Of a controller that is killed after it has written to the database, and not beside it."""
+
+    def write(self, head: Head, *, sync: bool = False) -> None:
+        if sync:
+            raise OSError("killed")
+        super().write(head)
 
 
 def test_nothing_to_recover(cluster: LiveCluster) -> None:

@@ -80,7 +80,9 @@ class Inspection:
         """How far the database has come."""
         facts, remains = self.remains.facts, self.remains
         known = self.head.next_job_id if self.head is not None else 1
-        return Head(self.cluster, facts.get(GENERATION, ""), remains.seq, known, int(facts.get(OTHERS, 0)))
+        return Head(
+            self.cluster, facts.get(GENERATION, str(Generation())), remains.seq, known, int(facts.get(OTHERS, 0))
+        )
 
     @property
     def supervisor_is_ahead(self) -> bool:
@@ -158,6 +160,8 @@ def _look_at_beginning(found: Inspection) -> None:
 
 def _look_at_heads(found: Inspection, wrong: list[str]) -> None:
     head, position = found.head, found.position
+    if head is None and GENERATION not in found.remains.facts:
+        return  # tables that have just been made or upgraded
     if head is None:
         lost = "nobody can tell: maybe the last commits, if this is an older copy"
         found.findings.append(Finding("; ".join(wrong) + ", which say how far the database had come", lost))
@@ -185,7 +189,7 @@ def _look_at_snapshots(found: Inspection) -> None:
     snapshots, seq = found.remains.snapshots, found.remains.seq
     is_bad = any(one.what.startswith("table snapshots") for one in found.findings)
     last, until = (max(snapshots), snapshots[max(snapshots)][1]) if snapshots else (0, None)
-    if not snapshots and (found.head is None or found.head.seq or is_bad):
+    if not snapshots and (seq or is_bad or (found.head is not None and found.head.seq)):
         found.findings.append(
             Finding("there is no snapshot that can be read", "pending jobs, accounts and reservations")
         )
@@ -260,8 +264,7 @@ def begin_generation(database: Database, heads: Heads, before: Head) -> None:
     facts = database.facts()
     known = Generation.read(facts[GENERATION]) if GENERATION in facts else Generation()
     head = before._replace(generation=str(known), seq=database.last_seq(), others=int(facts.get(OTHERS, 0)))
-    if GENERATION in facts:
-        heads.write(head)  # a controller may have been killed between the two, and this one may be
+    heads.write(head)  # a controller may have been killed between the two, and this one may be
     new = str(known.next())
     database.write(set_fact(GENERATION, new))
     heads.write(head._replace(generation=new), sync=True)
