@@ -108,6 +108,7 @@ calls: .venv/run.stamp ## count Python calls a job by package, and record them f
 bench: .venv/run.stamp ## time and memory per job; a live cluster beside Slurm and task-spooler where they are
 	$(BIN)/python benchmarks/bench.py
 	$(BIN)/python benchmarks/bench_live.py
+	$(BIN)/python benchmarks/bench_start.py
 	$(BIN)/python benchmarks/bench_accounting.py
 	$(BIN)/python benchmarks/bench_http.py
 	$(BIN)/python benchmarks/bench_jobstats.py

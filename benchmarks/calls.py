@@ -1,10 +1,12 @@
-"""Number of Python calls for each job of a replay, by package.
+"""Number of Python calls for each job of a replay, and for each that is pending when a live cluster starts, by package.
 
 Times vary between machines and runs, so that a small cost for each job cannot be seen in them. The number of calls is
 the same in every run: a test compares it with ``calls.json``. ``python benchmarks/calls.py`` prints the tables, with
 each package's share of the time; ``--write`` records them.
 
 Calls of rota's functions during the replay are counted, without reading and writing files; those of libraries are not.
+A start makes the engine from its saved state, with pending jobs as in a log; what does not grow with their number is
+left out.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import argparse
 import json
 import sys
 from collections import Counter
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -22,8 +26,12 @@ import numpy as np
 
 import rota
 from rota.config import interchangeable, read_slurm_conf
+from rota.core.events import SchedulePass, Submit
+from rota.core.snapshot import save
+from rota.model import JobSpec
 from rota.replays import ReplayOptions, Scenario
 from rota.replays.run import Replay
+from rota.runtime.boot import boot_live
 from rota.workload import FILTERS, bundled, read_swf
 
 if TYPE_CHECKING:
@@ -71,6 +79,10 @@ SCENARIOS = {
 }
 
 
+#: Pending jobs at a start: what more of them cost is what each costs.
+PENDING = 500, 1000
+
+
 def log() -> Workload:
     """Give the jobs that are replayed."""
     path = bundled("KTH-SP2")
@@ -83,11 +95,19 @@ def log() -> Workload:
 def count(scenario: Case, workload: Workload) -> Counter[str]:
     """Replay, and count the calls in each package."""
     files: Counter[str] = Counter()
+    # `sys.settrace` tells of calls only, as nothing in them is to be traced.
+    _replay(scenario, workload, _counter(files), sys.settrace)
+    return _by_package(files)
 
+
+def _counter(files: Counter[str]) -> Callable[[FrameType, str, Any], None]:
     def note(frame: FrameType, event: str, argument: Any) -> None:  # noqa: ARG001 - as the interpreter calls it
         files[frame.f_code.co_filename] += 1
 
-    _replay(scenario, workload, note, sys.settrace)  # which tells of calls only, as nothing in them is to be traced
+    return note
+
+
+def _by_package(files: Counter[str]) -> Counter[str]:
     calls: Counter[str] = Counter()
     for file, number in files.items():
         calls[package(file)] += number
@@ -113,6 +133,27 @@ def seconds(scenario: Case, workload: Workload) -> Counter[str]:
 
     _replay(scenario, workload, note, sys.setprofile)
     return spent
+
+
+def count_start(workload: Workload, pending: int) -> Counter[str]:
+    """Save the state of a live cluster with pending jobs, start it again, and count the calls in each package."""
+    config = _config(SCENARIOS["backfill on shared nodes, multifactor"], workload)
+    with ExitStack() as stack:
+        boot = partial(boot_live, stack, config, boot_time=0, report=print, utc_offset=lambda _: 0)
+        engine = boot(None)
+        for number in range(pending):
+            cpus, limit = int(workload.requested_procs[number]), int(workload.requested_time[number])
+            spec = JobSpec(num_cpus=cpus, time_limit=limit, user="ann", name=f"job{number}", payload=str(number))
+            engine.handle(Submit(number + 1, spec), number)
+        engine.handle(SchedulePass(), pending)
+        saved = json.loads(json.dumps(save(engine)))
+        files: Counter[str] = Counter()
+        sys.settrace(_counter(files))
+        try:
+            boot(saved)
+        finally:
+            sys.settrace(None)
+    return _by_package(files)
 
 
 def _replay(
@@ -153,9 +194,15 @@ def measured() -> dict[str, dict[str, float]]:
     found = {}
     for name, scenario in SCENARIOS.items():
         calls = count(scenario, workload)
-        table = {"all": calls.total(), **dict(calls.most_common())}
-        found[name] = {where: round(number / len(workload), 3) for where, number in table.items()}
+        found[name] = _for_each(calls, len(workload))
+    few, many = (count_start(workload, pending) for pending in PENDING)
+    found["start"] = _for_each(many - few, PENDING[1] - PENDING[0])
     return found
+
+
+def _for_each(calls: Counter[str], jobs: int) -> dict[str, float]:
+    table = {"all": calls.total(), **dict(calls.most_common())}
+    return {where: round(number / jobs, 3) for where, number in table.items()}
 
 
 def main() -> None:
@@ -172,11 +219,12 @@ def main() -> None:
         return
     workload = log()
     for name, table in found.items():
-        spent = seconds(SCENARIOS[name], workload)
+        spent = seconds(SCENARIOS[name], workload) if name in SCENARIOS else Counter[str]()
         print(f"\n{name}: {table['all']:.1f} calls a job\n{'package':24} {'calls':>8} {'time':>6}")
         for where, calls in table.items():
             if where != "all" and calls >= 0.05:
-                print(f"{where:24} {calls:8.1f} {100 * spent[where] / spent.total():5.0f}%")
+                share = f" {100 * spent[where] / spent.total():5.0f}%" if spent else ""
+                print(f"{where:24} {calls:8.1f}{share}")
 
 
 if __name__ == "__main__":

@@ -220,7 +220,7 @@ def _read(state: Path, conf: Path) -> Truth:
         live = {
             job.job_id: (job.state.value, shape_of(JobSpec).encode(job.spec)) for job in driver.engine.jobs.values()
         }
-        submissions = {payload: database.submission(payload) for payload in database.payloads()}
+        submissions = dict(database.submissions(database.payloads()))
         runs, next_job_id = database.runs(), driver.next_job_id
     finally:
         booter.close()

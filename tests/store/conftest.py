@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rota.store import Database, make_or_upgrade
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -50,3 +52,14 @@ def postgresql(_server: Path) -> str:
     name = f"rota{next(_NUMBERS)}"
     _run("createdb", "-h", str(_server), "-U", "rota", name)
     return f"postgresql+psycopg://rota@/{name}?host={_server}"
+
+
+@pytest.fixture
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A new database: of SQLite, or as the test says."""
+    is_file = getattr(request, "param", "sqlite") == "sqlite"
+    url = f"sqlite:///{tmp_path}/rota.db" if is_file else str(request.getfixturevalue("postgresql"))
+    make_or_upgrade(url, print)
+    database = Database(url)
+    yield database
+    database.close()

@@ -7,33 +7,20 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import Engine, create_engine, select, text
 
+from rota.controller.live_runs import job_row
 from rota.store import Database, DatabaseError, make_or_upgrade
-from rota.store.database import compress
+from rota.store.database import RECORD, compress
 from rota.store.heads import Generation, Head, Heads, places, read_heads
 from rota.store.location import database_url
 from rota.store.remains import read_remains
-from rota.store.schema import jobs
 from rota.store.writes import add_event, add_job, add_snapshot, purge, set_fact
+from store.ended import accounting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 _EVENT = '{"event":"Tick"}'
-_JOB = {
-    "job_id": 7,
-    "array_job_id": None,
-    "user_name": "ann",
-    "account": "root",
-    "partition_name": "main",
-    "name": "n",
-    "state": "FAILED",
-    "submit_time": 1,
-    "start_time": 2,
-    "end_time": 3,
-    "payload": "7",
-    "record": '{"job":{"exit_code":3}}',
-}
 
 
 @pytest.fixture
@@ -93,17 +80,29 @@ def test_missing_and_altered_events(database: Database, engine: Engine, statemen
         list(database.events_after(0))
 
 
+def _found(folder: Path) -> list[str]:
+    return [one.what for one in read_remains(database_url(folder)).findings]
+
+
 def test_a_record_of_accounting_that_was_altered(database: Database, engine: Engine, tmp_path: Path) -> None:
-    database.write([add_job(_JOB)])
-    assert [*database.job_records()] == [{"job": {"exit_code": 3}}]
-    assert not read_remains(database_url(tmp_path)).findings
-    _change(engine, "UPDATE jobs SET state = 'COMPLETED'")
-    assert [one.what for one in read_remains(database_url(tmp_path)).findings] == [
-        "table jobs: record 1 is not as it was written"
-    ]
-    _change(engine, "UPDATE jobs SET record = replace(record, '3', '0')")
+    database.write(add_job(job_row(accounting(7, 604_800))))
+    assert [record["job"]["job_id"] for record in database.job_records()] == [7]
+    assert not _found(tmp_path)
+    _change(engine, "UPDATE jobs SET state = 'FAILED'")
+    assert _found(tmp_path) == ["table jobs: record 1 is not as it was written"]
+    _change(engine, "UPDATE jobs SET record = replace(record, '/home', '/hope')")
     with pytest.raises(DatabaseError, match="table jobs: record"):
-        database.job_texts(select(jobs.c.record))
+        database.job_texts(select(*RECORD))
+
+
+def test_what_records_have_in_common_that_was_altered(database: Database, engine: Engine, tmp_path: Path) -> None:
+    database.write(add_job(job_row(accounting(7, 604_800))))
+    _change(engine, "UPDATE forms SET text = replace(text, 'COMPLETED', 'CANCELLED')")
+    (what,) = _found(tmp_path)
+    assert what.startswith("table forms: record ")
+    assert what.endswith(" is not as it was written")
+    with pytest.raises(DatabaseError, match=r"table forms: record \d+ is not as it was written"):
+        database.job_texts(select(*RECORD))
 
 
 def test_a_fact_that_was_altered(database: Database, engine: Engine) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -72,6 +73,9 @@ def _state(folder: Path, database: str, version: int) -> Path:
     state.mkdir()
     recorded = folder / "recorded.db" if database else state / "rota.db"
     recorded.write_bytes(gzip.decompress((_RECORDED / f"version_{version}.db.gz").read_bytes()))
+    for name in ("journal.head", "supervisor.log", "supervisor.tail"):
+        if (beside := _RECORDED / f"version_{version}.{name}").exists():
+            shutil.copy(beside, state / name)
     if database:
         set_database_url(state, database)
         with closing(sqlite3.connect(recorded)) as old, _connected(database_url(state)) as new:

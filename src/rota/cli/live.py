@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -88,7 +89,7 @@ def up_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--keep",
             metavar="TIME",
-            help="Keep ended jobs for so long, such as 90-0 for 90 days.  [default: for ever]",
+            help="Keep ended jobs for so long, such as 90-0 for 90 days or UNLIMITED.  [default: as before, else 30-0]",
         ),
         click.option(
             "--memory",
@@ -120,13 +121,14 @@ def up(
 
     When the command returns, jobs can be submitted: see `rota env`.
     """
+    gc.disable()  # nearly all that is made until the cluster is up stays: `serve` has it collected again
     from rota.cli.serve import Settings, serve
 
     directory = (state or default_state()).absolute()
     settings = Settings(
         directory,
         conf,
-        keep=seconds_of(keep, "--keep") if keep else 0,
+        keep=seconds_of(keep, "--keep") if keep else None,
         memory=_bytes_of(memory) if memory else 0,
         database=database,
         http=http,
@@ -163,7 +165,7 @@ def up(
 
 
 def seconds_of(text: str, option: str) -> int:
-    """Read a time such as ``90-0``, in seconds.
+    """Read a time such as ``90-0``, in seconds; 0: it has no end.
 
     Raises:
         InputError: it is none.
@@ -209,6 +211,8 @@ def down(*, state: Path | None, jobs: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def status(*, state: Path | None, as_json: bool) -> None:
     """Show a live cluster: its nodes and jobs, and how processes are supervised here."""
+    from rota.listings.clock import duration
+
     found: dict[str, Any] = json.loads(_call((state or known_state()).absolute(), "status"))
     if as_json:
         echo(json.dumps(found, indent=2))
@@ -220,6 +224,7 @@ def status(*, state: Path | None, as_json: bool) -> None:
         "configuration": found["slurm_conf"] or "this machine",
         "nodes": f"{found['nodes']:,}, with {found['cpus_allocated']:,} of {found['cpus']:,} processors allocated",
         "jobs": jobs,
+        "ended jobs kept": f"for {duration(found['keep'])}" if found["keep"] else "for ever",
         "processes by": found["processes"],
         "memory limits by": found["memory_limits"],
     }

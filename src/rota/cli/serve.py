@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import gc
 import json
 import logging
 import os
@@ -54,6 +55,7 @@ from rota.runtime.boot import LIVE_PLUGINS, boot_live
 from rota.store import Database, make_or_upgrade
 from rota.store.heads import Head, Heads
 from rota.store.location import database_url, set_database_url
+from rota.store.schema import FIRST_SUMMED, VERSION
 from rota.store.writes import set_fact
 
 if TYPE_CHECKING:
@@ -67,8 +69,10 @@ _SWITCH = 0.0002
 _LOG_SIZE = 5_000_000
 #: Name of the fact that is the secret from which marks are made.
 _SECRET = "secret"
-#: Name of the fact that is the path of slurm.conf.
-_CONF = "slurm_conf"
+#: Names of the facts that are the path of slurm.conf, and the seconds for which jobs that have ended are kept.
+_CONF, _KEEP = "slurm_conf", "keep"
+#: For how long a new cluster keeps them.
+_DAYS_30 = 30 * 86_400
 #: Default of ``MaxJobCount``.
 _JOBS = 10_000
 
@@ -79,7 +83,7 @@ class Settings:
     Args:
         state: Directory of its state.
         conf: slurm.conf; ``None``: as before or, if there was none, this machine.
-        keep: Seconds for which jobs that have ended are kept; 0: for ever.
+        keep: Seconds for which jobs that have ended are kept; 0: for ever; ``None``: as before, 30 days in a new one.
         memory: Bytes that the controller may take; 0: as many as the jobs and nodes of slurm.conf may need.
         database: URL of the database; empty: as before, or SQLite in the state directory.
         http: Whether it is served over HTTP.
@@ -91,7 +95,7 @@ class Settings:
         state: Path,
         conf: Path | None,
         *,
-        keep: int = 0,
+        keep: int | None = None,
         memory: int = 0,
         database: str = "",
         http: bool = False,
@@ -182,6 +186,7 @@ def _serve_alone(settings: Settings, ready: Callable[[list[str]], None], memory:
             set_database_url(settings.state, settings.database)
         os.chdir(settings.state)  # its path may be longer than that of a socket may be
         sys.setswitchinterval(_SWITCH)
+        gc.freeze()  # what has been imported stays: it need not be looked at again
         asyncio.run(_serve(settings, lock, ready, memory))
 
 
@@ -191,6 +196,10 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], Non
     loop.set_exception_handler(lambda _, context: log(f"error: this is a defect of rota: {_describe(context)}"))
     inspection = inspect(state)
     inspection.refuse()
+    if FIRST_SUMMED <= (inspection.remains.version or 0) < VERSION:
+        make_or_upgrade(database_url(state), log)
+        inspection = inspect(state)
+        inspection.refuse()
     notices = [f"{one.what}: it is written anew" for one in inspection.mended]
     for notice in notices:
         log(f"error: {notice}")
@@ -200,10 +209,13 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], Non
     facts = database.facts()
     if settings.conf is None and facts.get(_CONF):
         settings.conf = Path(facts[_CONF])
+    if settings.keep is None:
+        settings.keep = int(facts.get(_KEEP, _DAYS_30))
     config = settings.read()
     if not settings.memory:
         limit_memory(usual_limit(config.integer("MaxJobCount", _JOBS, 1, 2**31), len(config.nodes)))
-    clock = _clock(database, facts, log)
+    last = database.last_time()
+    clock = _clock(database, facts, last, log)
     booter = Booter(clock, log)
     shortages = Shortages(log, clock.now)
     reports = Reports(clock, loop, shortages, log)
@@ -246,7 +258,8 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], Non
     reports.connect(driver, runs, executor, clients)
     carrier = Carrier(database, driver, shortages, log)
     post = Post(database, driver, runs, clock, carrier)
-    database.write([*set_fact(CLOCK, json.dumps(clock.save())), *set_fact(_CONF, str(settings.conf or ""))])
+    known = {CLOCK: json.dumps(clock.save()), _CONF: str(settings.conf or ""), _KEEP: str(settings.keep)}
+    database.write([write for name, value in known.items() for write in set_fact(name, value)])
     await executor.start()
     if clock.was_booted:
         reports.lost()
@@ -271,6 +284,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], Non
         state=state,
         conf=str(settings.conf or ""),
         lock=lock,
+        keep=settings.keep,
         version=__version__,
         read_config=settings.read,
         stop=stop.set,
@@ -281,14 +295,23 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], Non
     install(state / "bin", state, COMMANDS)
     door = Door(Desk(cluster, COMMANDS))
     door.open()
-    looks, forget = (door.look, unclaimed.look), cluster.runs.submissions.forget
-    rounds = Housekeeping(driver, clock, keep=settings.keep, looks=looks, forget=forget, log=log)
+    rounds = Housekeeping(
+        driver,
+        clock,
+        keep=settings.keep,
+        oldest=database.oldest_end,
+        last=last or clock.now(),
+        looks=(door.look, unclaimed.look),
+        forget=cluster.runs.submissions.forget,
+        log=log,
+    )
     housekeeping = loop.create_task(rounds.run())
     http = HttpProcess(state, settings.http_tcp, shortages, log)
     try:
         if settings.http:
             await http.start()
         log(f"rota {__version__} is up, process {os.getpid()}")
+        gc.enable()
         ready(notices)
         await stop.wait()
     finally:
@@ -303,10 +326,10 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], Non
         log("down")
 
 
-def _clock(database: Database, facts: Mapping[str, str], log: Callable[[str], None]) -> ClusterClock:
+def _clock(database: Database, facts: Mapping[str, str], last: int, log: Callable[[str], None]) -> ClusterClock:
     """Make the cluster's clock; it may go back if no job runs."""
     saved = json.loads(facts[CLOCK]) if CLOCK in facts else None
-    clock = ClusterClock(saved, last=database.last_time(), may_go_back=not database.runs())
+    clock = ClusterClock(saved, last=last, may_go_back=not database.runs())
     if clock.went_back:
         log(f"cluster time was {clock.went_back:,} s ahead of the machine's clock, and has gone back: no job runs")
     return clock

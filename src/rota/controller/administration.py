@@ -82,6 +82,7 @@ def _status(cluster: Cluster) -> dict[str, Any]:
         "supervisor_pid": cluster.executor.supervisor_pid,
         "cluster": view.config.cluster_name,
         "slurm_conf": cluster.conf,
+        "keep": cluster.keep,
         "now": cluster.clock.now(),
         "clock_ahead": round(cluster.clock.ahead),
         "nodes": len(nodes),

@@ -11,14 +11,13 @@ memory and processors is limited, see `rota.controller.memory`: what is beyond t
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
-import signal
 import traceback
 from collections import defaultdict
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from rota.controller.copies import let_signals_end_it, readable
 from rota.controller.memory import limit_child
 from rota.executor.supervisor.shortage import missing
 from rota.listings import Answer
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from rota.controller.crowd import Places
     from rota.controller.wire import Call, Terminal
 
-#: Signals that the controller handles, and a child must not.
-_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 #: Seconds for which it is tried to make a child, and between two looks for a place.
 _PATIENCE, _PAUSE = 10.0, 0.05
 #: Largest number of children that work at a time for users and for administrators, for each user, and largest number
@@ -83,7 +80,7 @@ async def in_child(
             async with _turn(cluster, call.uid):
                 pid, working = await _fork(cluster, call.uid, work)
                 try:
-                    await _readable(working)  # it has the answer, or has ended
+                    await readable(working)  # it has the answer, or has ended
                     has_answer = os.read(working, 1) == _HAS_ANSWER
                 finally:
                     os.close(working)
@@ -120,7 +117,7 @@ async def from_child(cluster: Cluster, uid: int, make: Callable[[], bytes]) -> b
         data = bytearray()
         try:
             while True:
-                await _readable(working)
+                await readable(working)
                 if not (piece := os.read(working, _PIECE)):
                     break
                 data += piece
@@ -200,30 +197,17 @@ async def _end_of(pid: int) -> int:
             await asyncio.sleep(_PAUSE)
         return ended[1]
     try:
-        await _readable(pidfd)
+        await readable(pidfd)
     finally:
         os.close(pidfd)
         status = os.waitpid(pid, 0)[1]  # noqa: ASYNC222 - it has ended
     return status
 
 
-async def _readable(file: int) -> None:
-    loop = asyncio.get_running_loop()
-    ready = loop.create_future()
-    loop.add_reader(file, ready.set_result, None)
-    try:
-        await ready
-    finally:
-        loop.remove_reader(file)
-
-
 def _be_child(cluster: Cluster, uid: int, work: Callable[[int], None], done: int) -> NoReturn:
     status = 1
     try:
-        signal.set_wakeup_fd(-1)
-        for number in _SIGNALS:
-            signal.signal(number, signal.SIG_DFL)
-        gc.disable()
+        let_signals_end_it()
         os.close(cluster.lock)  # or another controller could not begin before this child has ended
         cluster.database.after_fork()
         limit_child(len(cluster.driver.engine.jobs))

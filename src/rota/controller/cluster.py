@@ -52,6 +52,8 @@ class Cluster:
     conf: str
     #: The open file whose lock says that this is the only controller.
     lock: int
+    #: Seconds for which jobs that have ended are kept; 0: for ever.
+    keep: int
     #: rota's version.
     version: str
     #: Reads slurm.conf again.

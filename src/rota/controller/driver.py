@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from rota.controller.activity import Tally
 from rota.controller.changes import changes_of
 from rota.controller.committer import Committer
+from rota.controller.copies import in_copy
 from rota.controller.second_tries import SecondTries
 from rota.core import events as ev
 from rota.core.effects import Accepted, JobFinished, Kill, Launch, Log, PluginFault, Refused, RunRequeued
@@ -62,8 +63,9 @@ if TYPE_CHECKING:
 _RETRY = 1.0
 #: Seconds after which a job is tried again that could not be started for want of memory or the like.
 _AGAIN = 60
-#: Number of events after which the state is saved.
-_SNAPSHOT_AFTER = 5_000
+#: Seconds of work that a new start may have to do again, unless saving the state takes longer; and what of that is the
+#: reading of an event.
+_TO_DO_AGAIN, _READING = 0.25, 0.00002
 #: Name of the fact that is the next job id, and of the clock's state.
 NEXT_JOB_ID, CLOCK = "next_job_id", "clock"
 #: Name of the fact that counts the commits without an event, which the journal's length does not show.
@@ -175,14 +177,17 @@ class LiveDriver:
         self.on_handled: list[Callable[[ev.Event, list[Effect], int], list[Write]]] = []
         #: When the state last changed, Unix seconds.
         self.changed_at = clock.now()
-        #: Numbers of the last event, of the last one before the last snapshot, and of one before which none is made.
+        #: Number of the last event.
         self._seq = 0
-        self.saved_seq = 0
-        self._no_snapshot_before = 0
         #: Number of the last event of the last commit, and of commits without one.
         self._committed_seq = self._others = 0
         #: Whether there is a snapshot from which events lead to the present state; and whether those before it do.
         self._is_saved = self._leads_on = True
+        #: Whether there is a snapshot in what is to be written.
+        self._has_snapshot = False
+        #: Seconds for which the engine has worked since the last snapshot, and that saving has taken.
+        self._work = self._saving_takes = 0.0
+        self._saving: asyncio.Task[None] | None = None
         self._commit_due = self._pass_due = False
         self._wakeup: asyncio.TimerHandle | None = None
         self._wakeup_at: int | None = None
@@ -206,15 +211,17 @@ class LiveDriver:
             self.engine = self._boot(None, self._config)
             self._is_saved = False
             return
-        self._seq = self.saved_seq = snapshot[0]
+        self._seq = snapshot[0]
         state, config = snapshot[1]["engine"], shape_of(ClusterConfig).decode(snapshot[1]["config"])
         self.engine = self._boot(state, config)
+        began = perf_counter()
         for number, time, data in self._database.events_after(self._seq):
             event = decode(data)
             self.engine.handle(event, time)
             if isinstance(event, ev.Submit):
                 self.next_job_id = max(self.next_job_id, event.job_id + _ids_of(event))
             self._seq = number
+        self._work = perf_counter() - began
         self._committed_seq = self._seq
         goes_back = self.engine.view.now > self._clock.now()
         if goes_back or not _equal(self.engine.view.config, self._config):
@@ -238,6 +245,7 @@ class LiveDriver:
 
     def close(self) -> None:
         """Save the state and write what is left."""
+        self._save_no_more()
         if not self.trouble:
             self._save()
             self._commit()
@@ -246,23 +254,37 @@ class LiveDriver:
 
     def _save(self) -> None:
         """Save the engine's state."""
+        self._work = 0.0
+        self._saved(self._seq, self._snapshot())
+
+    def _snapshot(self) -> bytes:
         config = shape_of(ClusterConfig).encode(self.engine.view.config)
-        state = compress({"engine": save(self.engine), "config": config})
-        self._writes += [drop_snapshot(seq) for seq in self._database.bad_snapshots]
+        return compress({"engine": save(self.engine), "config": config})
+
+    def _saved(self, seq: int, snapshot: bytes) -> None:
+        self._has_snapshot = self._is_saved = True
+        self._writes += [drop_snapshot(bad) for bad in self._database.bad_snapshots]
         self._database.bad_snapshots = []
-        self._writes += add_snapshot(self._seq, state, leads_on=self._leads_on)
-        self.saved_seq, self._is_saved, self._leads_on = self._seq, True, True
+        self._writes += add_snapshot(seq, snapshot, leads_on=self._leads_on)
+        self._leads_on = True
         self._writes += set_fact(NEXT_JOB_ID, str(self.next_job_id))
 
-    def _save_if_due(self) -> None:
-        """Save the engine's state after many events, if there is memory for it."""
-        many = max(_SNAPSHOT_AFTER, 2 * len(self.engine.jobs))
-        if self._seq - self.saved_seq > many and self._seq >= self._no_snapshot_before:
-            try:
-                self._save()
-            except MemoryError:
-                self._no_snapshot_before = self._seq + many
-                self._log("error: there is no memory to save the state: it is in its journal, and saved later")
+    async def _save_in_copy(self) -> None:
+        """Save the engine's state while work goes on. It is written after the events that have led to it."""
+        seq, began, self._work = self._seq, perf_counter(), 0.0
+        try:
+            snapshot = await in_copy(self._snapshot)
+        except OSError as error:  # no room for a process; it is tried again after as much work
+            self._log(f"error: the state is not saved now: {error}")
+            return
+        self._saving_takes = perf_counter() - began
+        self._saved(seq, snapshot)
+        self._commit_soon()
+
+    def _save_no_more(self) -> None:
+        """Have nothing saved any more of what there was until now."""
+        if self._saving is not None:
+            self._saving.cancel()
 
     # ---- events -----------------------------------------------------------------------------------------------
 
@@ -385,8 +407,9 @@ class LiveDriver:
     def _handled(self, event: ev.Event) -> list[Effect]:
         now, began = self._clock.now(), perf_counter()
         effects = self.engine.handle(event, now)
+        took = perf_counter() - began
+        self._work += took + _READING
         if isinstance(event, ev.SchedulePass | ev.Tick):
-            took = perf_counter() - began
             if isinstance(event, ev.SchedulePass):
                 self.tally.passed(took, now)
             self.tally.backfilled(self.engine.view.backfill(), took, now)
@@ -454,7 +477,8 @@ class LiveDriver:
         self._commit_due = False
         if self.trouble:
             return
-        self._save_if_due()
+        if self._work > max(_TO_DO_AGAIN, self._saving_takes) and (self._saving is None or self._saving.done()):
+            self._saving = self._loop.create_task(self._save_in_copy())
         writes, self._writes = self._writes, []
         effects, self._effects = self._effects, []
         answers, self._answers = self._answers, []
@@ -463,7 +487,7 @@ class LiveDriver:
         if writes and self._seq == self._committed_seq:
             self._others += 1
             writes += set_fact(OTHERS, str(self._others))
-        is_saved = self.saved_seq == self._seq != self._committed_seq
+        has_snapshot, self._has_snapshot = self._has_snapshot, False
         self._committed_seq = self._seq
         waiting = {answer for answer, _ in answers}
         self._committing |= waiting
@@ -480,7 +504,7 @@ class LiveDriver:
             for listener in list(self.on_changes) if changes else ():
                 listener(changes)
 
-        self._committer.commit(writes, done, self._head, sync=is_saved)
+        self._committer.commit(writes, done, self._head, sync=has_snapshot)
 
     @property
     def _head(self) -> Head:
@@ -501,6 +525,7 @@ class LiveDriver:
     def _on_failure(self, error: DatabaseError) -> None:
         """Go back to what is written down, and refuse what is not."""
         self.trouble = f"it cannot write its state: {error}"
+        self._save_no_more()
         self._log(f"error: the database cannot be written: {error}; no work is taken until it can")
         lost = [*self._committing, *(answer for answer, _ in self._answers)]
         self._writes, self._effects, self._answers, self._then, self._committing = [], [], [], [], set()

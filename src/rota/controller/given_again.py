@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from rota.controller.submitting import RefusedError
-from rota.store.database import LAST_RUN
+from rota.store.database import LAST_RUN, RECORD
 from rota.store.schema import jobs
 
 if TYPE_CHECKING:
@@ -51,6 +51,6 @@ def no_longer_found(job_id: int) -> RefusedError:
 
 
 def _ended(cluster: Cluster, name: str) -> list[dict[str, Any]]:
-    query = select(jobs.c.record).where(jobs.c.payload == name, LAST_RUN)
+    query = select(*RECORD).where(jobs.c.payload == name, LAST_RUN)
     defaults = {"array_job_id": None, "exit_code": 0, "signal": 0}
     return [{**defaults, **record["job"]} for record in cluster.database.job_records(query)]

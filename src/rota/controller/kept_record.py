@@ -53,6 +53,8 @@ _Record = defstruct(
 )
 _RECORD: Decoder[Any] = Decoder(_Record)
 _DETAILS: Decoder[JobDetails] = Decoder(JobDetails)
+#: Makes a named tuple, and is no method in Python as `_make` is.
+_new: Any = tuple.__new__
 
 
 class KeptRecord:
@@ -74,7 +76,7 @@ class KeptRecord:
             self.job, self.details, self.steps = plain.job, plain.details, plain.steps
             return
         *line, request = astuple(found.job)
-        self.job = JobLine._make((*line, JobSpec._make(astuple(request))))
+        self.job = _new(JobLine, (*line, _new(JobSpec, astuple(request))))
         self.steps = found.steps
         self._details: Raw = found.details
 

@@ -53,6 +53,7 @@ _DECIDES_OTHERWISE = (
     "the job"
 )
 
+
 #: Why a job is stopped, by the state that it is in from then on.
 _WHY = {
     JobState.TIMEOUT: "TIME LIMIT",
@@ -123,6 +124,7 @@ class LiveRuns:
         self.ending = {}
         shape = shape_of(Run)
         self._runs = {key: shape.decode(data) for key, data in self._database.runs().items()}
+        self.submissions.fetch(run.job.request.payload for run in self._runs.values())
         self._before = frozenset(self._runs)
         self._devices = self._new_devices()
         for run in self._runs.values():
@@ -173,7 +175,8 @@ class LiveRuns:
             mem_per_cpu=_mem_per_cpu(job.spec, job.partition.default_memory(self._config().default_memory())[1]),
         )
         self._runs[effect.job_id, effect.restart_count] = run
-        return [add_run(effect.job_id, effect.restart_count, _dump(shape_of(Run).encode(run)))]
+        data = json.dumps(shape_of(Run).encode(run), separators=(",", ":"))
+        return [add_run(effect.job_id, effect.restart_count, data)]
 
     def measured(self, job_id: int, restart_count: int, usage: Usage) -> None:
         """Note what a run has used; it is kept when the end of the run is recorded."""
@@ -195,7 +198,7 @@ class LiveRuns:
         accounting = self.ending[record.job_id] = self._accounting(engine, record)
         if record.spec.payload and (record.array_job_id is None or record.array_is_over):
             self.submissions.leave(record.spec.payload, record.end_time)
-        return [add_job(job_row(accounting))]
+        return add_job(job_row(accounting))
 
     def requeued(self, engine: Engine, record: JobRecord) -> list[Write]:
         """Give what to write down about a run after which its job is queued again."""
@@ -204,7 +207,7 @@ class LiveRuns:
         accounting = self._accounting(engine, record._replace(state=state))
         job = accounting.job._replace(reason=Reason.NONE.value, exit_code=0, signal=0)
         accounting = replace(accounting, job=job, details=replace(accounting.details, cancelled_by=None))
-        return [add_job(job_row(accounting if is_lost else as_requeued(accounting)))]
+        return add_job(job_row(accounting if is_lost else as_requeued(accounting)))
 
     def _accounting(self, engine: Engine, record: JobRecord) -> AccountingRecord:
         job, key = engine.view.ended(record), (record.job_id, record.restart_count)
@@ -321,7 +324,7 @@ class LiveRuns:
 
 
 def job_row(accounting: AccountingRecord) -> dict[str, Any]:
-    """Give the row of a job that has ended."""
+    """Give the row of a job that has ended, with the record as JSON data."""
     job = accounting.job
     return {
         "job_id": job.job_id,
@@ -335,7 +338,7 @@ def job_row(accounting: AccountingRecord) -> dict[str, Any]:
         "start_time": job.start_time,
         "end_time": job.end_time,
         "payload": job.request.payload,
-        "record": _dump(shape_of(AccountingRecord).encode(accounting)),
+        "record": shape_of(AccountingRecord).encode(accounting),
     }
 
 
@@ -394,10 +397,6 @@ def _batch_state(record: JobRecord) -> JobState:
 
 def _mem_per_cpu(spec: JobSpec, default: int) -> int:
     return spec.mem_per_cpu or (0 if spec.mem_per_node or spec.mem_per_gpu else default)
-
-
-def _dump(data: Any) -> str:
-    return json.dumps(data, separators=(",", ":"))
 
 
 @lru_cache(maxsize=1000)

@@ -22,7 +22,7 @@ from rota.model import User
 from rota.model.accounting import AccountingRecord, JobDetails
 from rota.model.node import NodeState
 from rota.model.step import StepClient, StepRecord, TaskUsage
-from rota.store.database import LAST_RUN, times_between
+from rota.store.database import LAST_RUN, RECORD, times_between
 from rota.store.schema import jobs as ended
 from rota.users import find_user, group_name, user_name
 
@@ -284,7 +284,7 @@ class BriefView(LiveView):
     def _records(self, selection: Select[Any]) -> Iterator[KeptRecord]:
         # One more, in any order, or all of them would be found before they are put into theirs.
         some = selection.with_only_columns(ended.c.id).order_by(None).limit(_FEW + 1)
-        query = select(ended.c.record).where(ended.c.id.in_(some)).order_by(ended.c.id)
+        query = select(*RECORD).where(ended.c.id.in_(some)).order_by(ended.c.id)
         texts = self._live.database.job_texts(query)
         if len(texts) > _FEW:
             raise TakesLongError
@@ -342,7 +342,7 @@ def _with_file_names(details: JobDetails, job: JobLine) -> JobDetails:
 
 def _selection(query: AccountingQuery) -> Select[Any]:
     """Make the database's question of a query."""
-    found = select(ended.c.record).order_by(ended.c.id)
+    found = select(*RECORD).order_by(ended.c.id)
     if not query.every_run:
         found = found.where(LAST_RUN)
     if query.job_ids:

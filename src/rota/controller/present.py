@@ -10,7 +10,7 @@ from sqlalchemy import select
 from rota.core.plain import shape_of
 from rota.core.snapshot import save
 from rota.model import ClusterConfig
-from rota.store.database import LAST_RUN
+from rota.store.database import LAST_RUN, RECORD
 from rota.store.schema import jobs as ended
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ def present(cluster: Cluster) -> dict[str, Any]:
 
 def _past(cluster: Cluster) -> list[list[Any]]:
     """Give the last runs, oldest first: user, account, name, time limit and run time in seconds."""
-    last = (
-        select(ended.c.record).where(ended.c.start_time.is_not(None), LAST_RUN).order_by(ended.c.id.desc()).limit(_PAST)
-    )
+    last = select(*RECORD).where(ended.c.start_time.is_not(None), LAST_RUN).order_by(ended.c.id.desc()).limit(_PAST)
     jobs = [record["job"] for record in cluster.database.job_records(last)]
     return [
         [

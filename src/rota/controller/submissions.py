@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from rota.core.plain import shape_of
@@ -11,10 +12,12 @@ from rota.model.submission import Submission
 from rota.store.writes import drop_submission
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rota.store import Database, Write
 
-#: Number of submissions that are kept in memory.
-_KEPT = 100
+#: Number of submissions that are kept in memory; and of those that are fetched together, and kept until the next one.
+_KEPT, _FETCHED = 100, 1000
 
 
 class Submissions:
@@ -44,12 +47,17 @@ class Submissions:
         self._left = deque((now, payload) for payload in left)
         self._jobs |= dict.fromkeys(left, 0)
 
+    def fetch(self, payloads: Iterable[str]) -> None:
+        """Have what was handed in with jobs in memory, as it is needed soon; where it is too much, some of it."""
+        decode, wanted = shape_of(Submission).decode, islice(filter(None, payloads), _FETCHED)
+        self._known |= {payload: decode(data) for payload, data in self._database.submissions(wanted)}
+
     def of(self, payload: str) -> Submission:
         """Give what was handed in with a job; nothing for a job without."""
         known = self._known.get(payload)
         if known is None:
-            data = self._database.submission(payload) if payload else None
-            known = Submission(details=JobDetails(batch=False)) if data is None else shape_of(Submission).decode(data)
+            self.fetch([payload])
+            known = self._known.get(payload) or Submission(details=JobDetails(batch=False))
             self.keep(payload, known)
         return known
 
@@ -68,7 +76,7 @@ class Submissions:
     def keep(self, payload: str, submission: Submission) -> None:
         """Keep a submission in memory, as it is needed soon."""
         self._known[payload] = submission
-        if len(self._known) > _KEPT:
+        while len(self._known) > _KEPT:
             del self._known[next(iter(self._known))]
 
     def leave(self, payload: str, end_time: int) -> None:

@@ -33,8 +33,8 @@ def decode(data: Mapping[str, Any]) -> Event:
         event: Event = shape.decode({key: value for key, value in data.items() if key != "event"})
     except PlainError as error:
         raise PlainError(f"{name}{error}") from None
-    if problem := shape.problem(event):
-        raise PlainError(f"{name}{problem}")
+    if problem := problem_of(event):
+        raise PlainError(problem)
     return event
 
 

@@ -15,22 +15,28 @@ from sqlalchemy import exists, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from rota.store.connection import DatabaseError, cause, engine_of, place_of, version_of
-from rota.store.schema import VERSION, facts, jobs, journal, letters, runs, snapshots, submissions
+from rota.store.forms import filler
+from rota.store.schema import VERSION, facts, forms, jobs, journal, letters, runs, snapshots, submissions
 from rota.store.sums import sum_of, unsealed
+from rota.store.writes import ADD_FORM, DROP_FORMS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from sqlalchemy import ColumnElement, Select, Table
     from sqlalchemy.sql.dml import Delete, Insert, Update
 
     from rota.store.writes import Write
 
+#: The columns of ``jobs`` that make an accounting record.
+RECORD = jobs.c.form, jobs.c.record
 _later = jobs.alias()
 #: Condition on rows of ``jobs``: that the job was not queued again after this run, and has ended again.
 LAST_RUN = ~exists().where(_later.c.job_id == jobs.c.job_id, _later.c.id > jobs.c.id)
-#: Number of records that are parsed together, and so have the texts in common that are the names of their fields.
+#: Number of records that are read or parsed together; then they have the texts in common that are names of fields.
 _TOGETHER = 500
+#: Number of forms that are kept in memory.
+_FORMS = 2000
 #: What to do about damage.
 _RECOVER = "stop the cluster, and see what can be saved with `rota recover`"
 
@@ -55,6 +61,9 @@ class Database:
         if version != VERSION:
             self.close()
             raise DatabaseError(f"{place_of(self._engine)}: {_other(version)}")
+        #: The forms that are there, as far as is known; and of those that were read what makes records of them.
+        self._written: set[int] = set()
+        self._forms: dict[int, Callable[[str], str]] = {}
         #: Numbers of the snapshots that are damaged, and are not used.
         self.bad_snapshots: list[int] = []
         #: Which file it is; ``None``: no file.
@@ -76,12 +85,21 @@ class Database:
         """
         if self._file() != self._opened:
             raise DatabaseError(f"{self._engine.url.database} is gone, or is another file now")
+        new = {}
         try:
             with self._engine.begin() as connection:
                 for statement, rows in _in_groups(writes):
-                    connection.execute(statement, rows)
+                    if statement is DROP_FORMS:
+                        self._written.clear()
+                    if statement is ADD_FORM:
+                        new = {row["number"]: row for row in rows if row["number"] not in self._written}
+                    if rows := [*new.values()] if statement is ADD_FORM else rows:
+                        connection.execute(statement, rows)
         except (SQLAlchemyError, UnicodeError, OverflowError) as error:  # the others: a value that it cannot hold
             raise DatabaseError(cause(error)) from None
+        if len(self._written) > _FORMS:
+            self._written.clear()
+        self._written |= new.keys()
 
     def _file(self) -> tuple[int, int] | None:
         """Say which file the path of an SQLite database leads to; SQLite would go on with a file that was deleted."""
@@ -141,11 +159,13 @@ class Database:
         """Give the time of the last event, Unix seconds; 0: there is none."""
         return next((time for (time,) in self._rows(select(journal.c.time).order_by(journal.c.seq.desc()).limit(1))), 0)
 
-    def submission(self, payload: str) -> dict[str, Any] | None:
-        """Give what a user has handed in; ``None``: nothing."""
-        for _, data in self._whole(submissions, submissions.c.payload == payload):
-            return json.loads(zlib.decompress(data))  # type: ignore[no-any-return]
-        return None
+    def submissions(self, payloads: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Give what users have handed in, as far as it is kept, with its name."""
+        wanted = [*payloads]
+        for first in range(0, len(wanted), _TOGETHER):
+            chosen = submissions.c.payload.in_(wanted[first : first + _TOGETHER])
+            for payload, data in self._whole(submissions, chosen):
+                yield payload, json.loads(zlib.decompress(data))
 
     def payloads(self) -> list[str]:
         """Name all that users have handed in and that is kept; see `submission`."""
@@ -163,19 +183,42 @@ class Database:
         """Give the accounting records of jobs that have ended.
 
         Args:
-            query: Selects from ``jobs.c.record``; ``None``: the last of each job, in the order in which they ended.
+            query: Selects `RECORD`; ``None``: the last of each job, in the order in which they ended.
         """
-        texts = self.job_texts(select(jobs.c.record).where(LAST_RUN).order_by(jobs.c.id) if query is None else query)
+        texts = self.job_texts(select(*RECORD).where(LAST_RUN).order_by(jobs.c.id) if query is None else query)
         for first in range(0, len(texts), _TOGETHER):
             yield from json.loads(f"[{','.join(texts[first : first + _TOGETHER])}]")
 
     def job_texts(self, query: Select[Any]) -> list[str]:
-        """Give accounting records as they were written; see `job_records`.
+        """Give accounting records as JSON; see `job_records`.
 
         Raises:
             DatabaseError: one is damaged.
         """
-        return [_record(text) for (text,) in self._rows(query)]
+        rows = self._rows(query)
+        fill = self._fillers({form for form, _ in rows} - {None})
+        return [_record(text) if form is None else fill[form](_record(text)) for form, text in rows]
+
+    def _fillers(self, numbers: Collection[int]) -> Mapping[int, Callable[[str], str]]:
+        """Give what makes records of the values of forms.
+
+        Raises:
+            DatabaseError: a form is missing or damaged.
+        """
+        known = self._forms if len(self._forms) < _FORMS else {}
+        new = [number for number in numbers if number not in known]
+        for first in range(0, len(new), _TOGETHER):
+            chosen = forms.c.form.in_(new[first : first + _TOGETHER])
+            known |= {number: filler(text) for number, _, text in self._whole(forms, chosen)}
+        if missing := [number for number in new if number not in known]:
+            raise DatabaseError(f"table forms: record {missing[0]} is missing: {_RECOVER}")
+        self._forms = known
+        return known
+
+    def oldest_end(self) -> int | None:
+        """Give when the job ended that ended first, Unix seconds; ``None``: there is none."""
+        end: int | None = self._rows(select(func.min(jobs.c.end_time)))[0][0]
+        return end
 
     def job_count(self, since: int = 0) -> int:
         """Count the jobs that have ended since a time, Unix seconds."""

@@ -16,8 +16,9 @@ from sqlalchemy import URL, create_engine, func, make_url, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from rota.store.connection import DAMAGED, DatabaseError, cause, place_of, version_of
-from rota.store.schema import VERSION, facts, jobs, journal, letters, runs, snapshots, submissions
-from rota.store.sums import fits, sum_of
+from rota.store.forms import filler
+from rota.store.schema import VERSION, facts, forms, jobs, journal, letters, runs, snapshots, submissions
+from rota.store.sums import fits, sum_of, unsealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,6 +31,11 @@ _SMALL = 1 << 26
 #: The last ended jobs whose records are looked at when a controller starts. Others are when somebody asks for them.
 MOST_JOBS = 5_000
 _ALTERED = "is not as it was written"
+#: The column of a row of ``jobs`` whose record is whole; it is not in the sum of the columns.
+_WHOLE = "form", None
+#: What is lost with a form; and the number of forms that are read together.
+_OF_FORM = "what jobs have done whose records have it"
+_TOGETHER = 500
 
 
 class Finding(NamedTuple):
@@ -57,7 +63,7 @@ class Remains:
     submissions: dict[str, bytes] = field(default_factory=dict)
     runs: dict[tuple[int, int], str] = field(default_factory=dict)
     letters: dict[int, str] = field(default_factory=dict)
-    #: Rows of ended jobs.
+    #: Rows of ended jobs, with the whole records as JSON.
     jobs: list[dict[str, Any]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
@@ -202,12 +208,28 @@ def _jobs(connection: Connection, most: int | None, wrong: list[Finding]) -> lis
     if most is not None:
         last = (connection.scalar(select(func.max(jobs.c.id))) or 0) - most
     found = []
-    for row in _rows(connection, jobs, wrong, jobs.c.id > last):
+    rows = _rows(connection, jobs, wrong, jobs.c.id > last)
+    fill = _fillers(connection, sorted({row.form for row in rows} - {None}, key=str), wrong)
+    for row in rows:
         values = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's name for it
-        del values["id"]
-        record = values.pop("record")
-        if isinstance(record, str) and fits(record, *values.values()):
-            found.append({**values, "record": record})
-        else:
+        record, form = values["record"], values["form"]
+        beside = [value for name, value in values.items() if name not in ("id", "record") and (name, value) != _WHOLE]
+        if not isinstance(record, str) or not fits(record, *beside):
             wrong.append(Finding(f"table jobs: record {row.id} {_ALTERED}", f"what job {row.job_id} has done"))
+        elif form is None or form in fill:
+            text = unsealed(record) or ""
+            whole = {"record": text if form is None else fill[form](text)}
+            found.append({name: one for name, one in values.items() if name not in ("id", "form")} | whole)
+    return found
+
+
+def _fillers(connection: Connection, numbers: list[int], wrong: list[Finding]) -> dict[int, Callable[[str], str]]:
+    """Give what makes whole records, by the number of the form."""
+    found: dict[int, Callable[[str], str]] = {}
+    for first in range(0, len(numbers), _TOGETHER):
+        chosen = forms.c.form.in_(numbers[first : first + _TOGETHER])
+        found |= {row.form: filler(row.text) for row in _whole(connection, forms, wrong, _OF_FORM, chosen)}
+    told = {one.what for one in wrong}
+    missing = [one for one in numbers if one not in found and f"table forms: record {one} {_ALTERED}" not in told]
+    wrong += [Finding(f"table forms: record {number} is missing", _OF_FORM) for number in missing]
     return found

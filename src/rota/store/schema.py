@@ -19,7 +19,9 @@ from sqlalchemy import (
 
 #: Version of the tables and of the records in them. It changes with either, so that an older rota leaves them alone;
 #: `rota.store.migrations` lead from each version to the next.
-VERSION = 7
+VERSION = 8
+#: The first version whose rows have sums, and beside which it is written how far the database has come.
+FIRST_SUMMED = 7
 
 metadata = MetaData()
 
@@ -90,6 +92,17 @@ letters = Table(
     _sum(),
 )
 
+#: What accounting records have in common; see `rota.store.forms`.
+forms = Table(
+    "forms",
+    metadata,
+    Column("form", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    #: Number of the week, since the beginning of Unix time, in which ended the jobs of the form.
+    Column("week", Integer, nullable=False),
+    Column("text", Text, nullable=False),
+    _sum(),
+)
+
 #: Jobs that have ended, and runs after which a job was queued again: of a job the last row is the one in force. The
 #: columns before ``record`` are for queries.
 jobs = Table(
@@ -107,8 +120,9 @@ jobs = Table(
     Column("start_time", BigInteger),
     Column("end_time", BigInteger, nullable=False),
     Column("payload", String(40), nullable=False),
-    #: `AccountingRecord`, as JSON; see `rota.store.sums.sealed`.
+    #: `AccountingRecord`: the values of its form or, without one, all of it as JSON; see `rota.store.sums.sealed`.
     Column("record", Text, nullable=False),
+    Column("form", BigInteger),
     Index("jobs_by_job_id", "job_id"),
     Index("jobs_by_array", "array_job_id"),
     #: Tells which jobs there were in a time, without a look at their rows.

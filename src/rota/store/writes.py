@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import bindparam, delete, exists, func, insert, or_, select, update
 
-from rota.store.schema import facts, jobs, journal, letters, runs, snapshots, submissions
+from rota.store.forms import WEEK, number_of, split
+from rota.store.schema import facts, forms, jobs, journal, letters, runs, snapshots, submissions
 from rota.store.sums import sealed, sum_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,16 @@ _ADD_EVENT = insert(journal)
 _ADD_SUBMISSION = insert(submissions)
 _ADD_RUN = insert(runs)
 _ADD_JOB = insert(jobs)
+_form = bindparam("number", type_=forms.c.form.type)
+ADD_FORM = insert(forms).from_select(
+    ["form", "week", "text", "sum"],
+    select(
+        _form,
+        bindparam("in_week", type_=forms.c.week.type),
+        bindparam("form_text", type_=forms.c.text.type),
+        bindparam("form_sum", type_=forms.c.sum.type),
+    ).where(~exists().where(forms.c.form == _form)),
+)
 _runs = jobs.alias()
 _LAST = select(func.max(_runs.c.id)).where(_runs.c.job_id == bindparam("key")).scalar_subquery()
 _DROP_LAST = delete(jobs).where(jobs.c.id == _LAST)
@@ -36,9 +47,27 @@ _BEFORE = select(func.max(_states.c.seq)).where(_states.c.seq < bindparam("last"
 _DROP_SNAPSHOTS = delete(snapshots).where(or_(snapshots.c.seq < _BEFORE, snapshots.c.seq >= bindparam("last")))
 _DROP_SNAPSHOT = delete(snapshots).where(snapshots.c.seq == bindparam("bad"))
 _END_SNAPSHOTS = update(snapshots).where(snapshots.c.until.is_(None)).values(until=bindparam("last"))
-_OLDEST = select(func.min(_states.c.seq)).scalar_subquery()
-_DROP_EVENTS = delete(journal).where(journal.c.time < bindparam("ended"), journal.c.seq < _OLDEST)
-_DROP_JOBS = delete(jobs).where(jobs.c.end_time < bindparam("ended"))
+#: Number of jobs, and of events, that are removed together, as others wait meanwhile.
+_TOGETHER = 2000
+_ended, _jobs = bindparam("ended", type_=jobs.c.end_time.type), jobs.alias()
+_DROP_JOBS = delete(jobs).where(
+    jobs.c.id.in_(select(_jobs.c.id).where(_jobs.c.end_time < _ended).order_by(_jobs.c.end_time).limit(_TOGETHER))
+)
+_FIRST = select(func.min(jobs.c.end_time)).scalar_subquery()
+#: A week more, for those who have read the last jobs of a form, and are about to read the form.
+_END = (forms.c.week + 2) * WEEK
+DROP_FORMS = delete(forms).where(_ended >= _END, _FIRST >= _END)
+_events = journal.alias()
+_SAVED = _events.c.seq < select(func.min(_states.c.seq)).scalar_subquery()
+_OF_NODES = _events.c.event.startswith('{"event":"UpdateNode"', autoescape=True)
+_DROP_EVENTS = delete(journal).where(
+    journal.c.seq.in_(
+        select(_events.c.seq)
+        .where(_SAVED, or_(~_OF_NODES, _events.c.time < _ended))
+        .order_by(_events.c.seq)
+        .limit(5 * _TOGETHER)
+    )
+)
 _ADD_LETTER = insert(letters)
 _DROP_LETTER = delete(letters).where(letters.c.number == bindparam("sent"))
 #: The columns beside a record of accounting, in the order of its sum.
@@ -67,20 +96,27 @@ def end_run(job_id: int, restart_count: int) -> Write:
     return Write(_END_RUN, {"job": job_id, "run": restart_count})
 
 
-def add_job(row: dict[str, Any]) -> Write:
-    """Add a job that has ended."""
-    record = sealed(row["record"], *(row[name] for name in _BESIDE))
-    return Write(_ADD_JOB, {**row, "record": record})
+def add_job(row: dict[str, Any]) -> list[Write]:
+    """Add a job that has ended, with its record as JSON data."""
+    form, values = split(row["record"])
+    week = row["end_time"] // WEEK
+    number = number_of(form, week)
+    stored = {**row, "form": number}
+    return [
+        add_form(number, week, form),
+        Write(_ADD_JOB, {**stored, "record": sealed(values, *(stored[name] for name in _BESIDE))}),
+    ]
 
 
-def keep_job(row: dict[str, Any]) -> Write:
-    """Add a job that has ended as it was stored in another database."""
-    return Write(_ADD_JOB, row)
+def add_form(number: int, week: int, text: str) -> Write:
+    """Add what accounting records have in common, if it is not there."""
+    total = sum_of("forms", number, week, text)
+    return Write(ADD_FORM, {"number": number, "in_week": week, "form_text": text, "form_sum": total})
 
 
 def replace_job(row: dict[str, Any]) -> list[Write]:
     """Put a row in the place of the last one of its job."""
-    return [Write(_DROP_LAST, {"key": row["job_id"]}), add_job(row)]
+    return [Write(_DROP_LAST, {"key": row["job_id"]}), *add_job(row)]
 
 
 def add_snapshot(seq: int, state: bytes, *, leads_on: bool = True) -> list[Write]:
@@ -122,8 +158,11 @@ def drop_fact(name: str) -> Write:
 
 
 def purge(ended_before: int) -> list[Write]:
-    """Remove jobs that ended before a time, and events before it that all snapshots include."""
-    return [Write(_DROP_JOBS, {"ended": ended_before}), Write(_DROP_EVENTS, {"ended": ended_before})]
+    """Remove some of the jobs that ended before a time, and of the events that are needed no more.
+
+    These are those before a snapshot. Events about nodes, which tell when these were down, stay as long as jobs.
+    """
+    return [Write(statement, {"ended": ended_before}) for statement in (_DROP_JOBS, DROP_FORMS, _DROP_EVENTS)]
 
 
 def drop_submission(payload: str) -> Write:

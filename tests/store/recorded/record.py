@@ -1,20 +1,21 @@
 """Record the database of a cluster on which jobs of every kind have run, and what sacct and squeue show of it.
 
 It runs with the rota that is to be recorded, as root, in a place that tells nothing about the machine. For version 1,
-for version 2 at 9f07187, for version 3 at a30a83c, for version 4 at d10a632, for version 5 at bf86a24, and for
-version 6 at 2cb4a61::
+for version 2 at 9f07187, for version 3 at a30a83c, for version 4 at d10a632, for version 5 at bf86a24, for version 6 at
+2cb4a61, and for version 7 at the merge before version 8::
 
     git worktree add --detach ../before 5668222 && cd ../before && make .venv/run.stamp
     unshare --uts sh -c 'hostname host; exec env -i PATH=/usr/bin:/bin TZ=UTC .venv/bin/python "$0"' …/record.py
 
-writes beside this file ``version_1.db.gz``; ``version_1.sql``, which makes the tables in PostgreSQL; and the listings,
-``version_1.txt``. These are of the same rota when it finds the database on another machine: its running jobs are lost
-then, and are requeued or have failed.
+writes beside this file ``version_1.db.gz``; ``version_1.sql``, which makes the tables in PostgreSQL; the listings,
+``version_1.txt``; and what was beside the database and is needed. The listings are of the same rota when it finds the
+database on another machine: its running jobs are lost then, and are requeued or have failed.
 """
 
 from __future__ import annotations
 
 import gzip
+import json
 import shutil
 import sqlite3
 from contextlib import closing
@@ -23,12 +24,13 @@ from pathlib import Path
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from rota.store.heads import places
 from rota.store.schema import VERSION, metadata
 from rota.store.sums import sum_of
 from rota.testing.live import LiveCluster
 
 _HERE = Path(__file__).resolve().parent
+#: What has to be beside a database from version 7 on.
+BESIDE = ("journal.head", "supervisor.log", "supervisor.tail")
 _SCRATCH = Path("/tmp/recorded")  # noqa: S108 - it is part of the records
 _ENDED = ",".join(map(str, (*range(1, 17), 20)))
 _JOB = (
@@ -54,16 +56,18 @@ def main() -> None:
     _work(cluster)
     cluster.kill()
     _copy(cluster.state / "rota.db", recorded)
-    heads = {path: path.read_bytes() for path in places(cluster.state)}
+    for name in BESIDE:
+        shutil.copy(cluster.state / name, _HERE / f"version_{VERSION}.{name}")
     cluster.up()
+    supervisor = Path("/proc", str(cluster.status()["supervisor_pid"]))
     cluster.rota("down", "--jobs", "cancel")
+    cluster.wait(lambda: not supervisor.exists())
 
     other = _SCRATCH / "other"
     (other / "state").mkdir(parents=True)
     shutil.copy(recorded, other / "state" / "rota.db")
-    for path, copy in zip(places(cluster.state), places(other / "state"), strict=True):  # as when it was copied
-        copy.parent.mkdir(exist_ok=True)
-        copy.write_bytes(heads[path])
+    for name in BESIDE:
+        shutil.copy(_HERE / f"version_{VERSION}.{name}", other / "state" / name)
     cluster = _start(other, conf)
     shown = "".join(f"$ {listing}\n{cluster.run(*listing.split()).stdout}" for listing in _LISTINGS)
     cluster.rota("down", "--jobs", "cancel")
@@ -136,9 +140,10 @@ def _copy(live: Path, recorded: Path) -> None:
     with closing(sqlite3.connect(live)) as database:
         database.execute("VACUUM INTO ?", (str(recorded),))
     with closing(sqlite3.connect(recorded)) as database, database:
-        ((clock,),) = database.execute("SELECT json_set(value, '$.boot_id', 'another') FROM facts WHERE name = 'clock'")
-        total = sum_of("facts", "clock", clock)
-        database.execute("UPDATE facts SET value = ?, sum = ? WHERE name = 'clock'", (clock, total))
+        (old,) = database.execute("SELECT value FROM facts WHERE name = 'clock'").fetchone()
+        clock = json.dumps({**json.loads(old), "boot_id": "another"})
+        values = clock, sum_of("facts", "clock", clock)
+        database.execute("UPDATE facts SET value = ?, sum = ? WHERE name = 'clock'", values)
 
 
 def _tables() -> str:

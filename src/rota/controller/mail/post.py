@@ -15,7 +15,7 @@ from rota.controller.mail.letters import Ends, Occasion, is_of_array, letter
 from rota.core import events as ev
 from rota.core.effects import JobFinished, Launch
 from rota.model import JobState, Reason
-from rota.store.database import LAST_RUN
+from rota.store.database import LAST_RUN, RECORD
 from rota.store.schema import jobs as ended
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class Post:
     def _ends_before(self, array_job_id: int) -> Ends | None:
         """Give how tasks of an array have ended that an earlier controller has seen; ``None``: there were none."""
         found: Ends | None = None
-        query = select(ended.c.record).where(ended.c.array_job_id == array_job_id, LAST_RUN)
+        query = select(*RECORD).where(ended.c.array_job_id == array_job_id, LAST_RUN)
         for record in self._database.job_records(query):
             job = record["job"]
             one = Ends.of(job.get("exit_code", 0), job.get("signal", 0), job.get("restart_count", 0))

@@ -19,7 +19,7 @@ from rota.store import DatabaseError
 from rota.store.heads import Generation, Head, read_heads
 from rota.store.location import database_url
 from rota.store.remains import MOST_JOBS, Finding, Remains, read_remains
-from rota.store.schema import VERSION
+from rota.store.schema import FIRST_SUMMED, VERSION
 from rota.store.writes import set_fact
 
 if TYPE_CHECKING:
@@ -147,8 +147,8 @@ def _look_at_beginning(found: Inspection) -> None:
     """See whether there was more than there is now: no database, or that of an older rota."""
     head, traces, version = found.head, found.traces, found.remains.version
     what = "the database is gone, or empty" if version is None else f"the database is of version {version}"
-    if version is not None and version > VERSION:
-        return  # who opens it says what to do
+    if version is not None and (version > VERSION or version >= FIRST_SUMMED):
+        return  # who opens it says what to do, or upgrades it; then it can be looked at
     if head is not None:
         lost = f"what happened until event {head.seq}, with jobs up to {head.next_job_id - 1}"
         found.findings.append(Finding(f"{what}, and had come to event {head.seq}", lost))
@@ -223,8 +223,9 @@ def _look_at_spool(found: Inspection) -> None:
     if found.remains.version != VERSION:
         return
     runs = set(found.remains.runs) & {key for key, run in found.traces.runs.items() if not run.has_ended}
-    for job_id, _ in sorted(runs):
-        data = found.remains.submissions.get(str(job_id))
+    for job_id, restart_count in sorted(runs):
+        request = json.loads(found.remains.runs[job_id, restart_count])["job"]["request"]
+        data = found.remains.submissions.get(request.get("payload", ""))
         script = json.loads(zlib.decompress(data)).get("script", "") if data is not None else ""
         path = found.state / "spool" / f"job{job_id:05}" / "slurm_script"
         if script and (not path.exists() or path.read_bytes() != script.encode(errors="surrogateescape")):

@@ -33,7 +33,6 @@ from rota.store.writes import (
     add_run,
     add_snapshot,
     add_submission,
-    keep_job,
     set_fact,
 )
 
@@ -149,7 +148,8 @@ class Plan:
         writes += [add_submission(*one) for one in {**remains.submissions, **made.submissions}.items()]
         writes += [add_run(*key, data) for key, data in remains.runs.items() if key[0] in made.running]
         writes += [add_letter(*one) for one in remains.letters.items()]
-        return [*writes, *(keep_job(row) for row in remains.jobs), *(add_job(row) for row in made.rows)]
+        ended = ({**row, "record": json.loads(row["record"])} for row in remains.jobs)
+        return [*writes, *(one for row in (*ended, *made.rows) for one in add_job(row))]
 
 
 def _put_aside(state: Path, url: str, aside: Path) -> None:

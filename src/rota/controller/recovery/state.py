@@ -33,7 +33,6 @@ from rota.model.array import MOST_TASKS, parse_array
 from rota.model.submission import Submission
 from rota.store.database import compress
 from rota.store.remains import Finding
-from rota.store.sums import unsealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -209,7 +208,7 @@ class Rebuilding:
         """Whether the end of a run is on record, which the supervisor does not know any more."""
         for row in self._inspection.remains.jobs:
             if row["job_id"] == run.job_id and row["state"] != "REQUEUED":
-                found = json.loads(unsealed(row["record"]) or "{}")
+                found = json.loads(row["record"])
                 return bool(found["job"].get("restart_count", 0) >= run.restart_count)
         return False
 
