@@ -196,6 +196,25 @@ def test_the_time_to_kill_is_not_forgotten(bench: Bench, victims: str) -> None:
     assert bench.end(1).signal == signal.SIGKILL
 
 
+def test_runs_whose_launch_was_lost_can_be_ended(bench: Bench) -> None:
+    path, chance = bench.script('echo ran >> "$OUT/$1.ran"; sleep 1000'), random.Random(1)  # noqa: S311 - not for secrets
+    for first in range(0, 60, 6):
+        jobs = range(first, first + 6)
+        for job in jobs:
+            bench.start(bench.spec(job, path, str(job)))
+        bench.sleep(chance.choice([0, 0.01]) * chance.random())
+        kill_9(bench.executor.keeper_pid, bench.executor.supervisor_pid)
+        bench.disconnect()  # and forgets what it has asked for
+        bench.connect()
+        for job in jobs:
+            bench.executor.kill(job, 0, signal.SIGTERM, 10)
+        bench.until(lambda: len(bench.of(Ended)) == 6)
+        assert {end.signal for end in bench.of(Ended)} == {signal.SIGTERM}
+        for job in jobs:
+            bench.forget(job)
+    assert bench.processes() == []
+
+
 def test_epilogs_run_although_the_supervisor_is_killed(bench: Bench) -> None:
     epilog = bench.script(f'echo epilog >> "$OUT/log"; {WAIT}; echo end >> "$OUT/log"', "epilog")
     bench.launch(1, "exit 4", epilog=epilog)

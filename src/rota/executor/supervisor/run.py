@@ -203,3 +203,10 @@ class Run:
         self.code, self.signal, self.end, self.outcome = exit_.code, exit_.signal, exit_.time, ENDED_SO
         max_rss = exit_.max_rss if exit_.max_rss > self.floor else 0
         self.usage = [exit_.user, exit_.system, max_rss, exit_.read, exit_.written, None]
+
+
+def never_began(request: Record) -> Record:
+    """Report the end of a run that nobody knows, as answer to a request to kill it: as if its process had heeded."""
+    report: Record = {"is": "ended", "job": request["job"], "run": request["run"], "code": 0}
+    report |= {"signal": int(request["signal"]), "time": time.time(), "outcome": ENDED_SO}
+    return report | {"usage": [0.0, 0.0, 0, 0, 0, None], "epilog_failure": ""}

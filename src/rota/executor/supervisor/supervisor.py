@@ -14,7 +14,7 @@ from rota.executor.supervisor.ends import Ends
 from rota.executor.supervisor.launch import Launcher
 from rota.executor.supervisor.log import Log
 from rota.executor.supervisor.loop import Loop
-from rota.executor.supervisor.run import ENDED, RUNNING, UNSURE, Run
+from rota.executor.supervisor.run import ENDED, RUNNING, UNSURE, Run, never_began
 from rota.executor.supervisor.state import State
 
 TYPE_CHECKING = False
@@ -177,6 +177,9 @@ class Supervisor:
                 self._launch_some()
             if (run := self._state.runs.get((request["job"], request["run"]))) is not None:
                 self._request_of(run, kind, request)
+            elif kind == "kill":
+                # Its launch was lost on the way here: it never begins, and who waits for its end has to hear of one.
+                self._state.report(never_began(request))
         self._state.report({"is": "done", "number": int(request["number"])})
 
     def _launch(self, what: dict[str, Any]) -> None:

@@ -1,0 +1,131 @@
+"""A play: users and kills beside each other, and what was found."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from random import Random
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from rota.testing.live import LiveCluster
+
+from .killer import Killer
+from .ledger import Ledger
+from .oracle import examine
+from .users import PATIENCE, User
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_CONF = """
+ClusterName=kills
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+NodeName=n[1-2] CPUs=8 Sockets=1 CoresPerSocket=8
+NodeName=n3 CPUs=2 Sockets=1 CoresPerSocket=2
+NodeName=n4 CPUs=4 Sockets=1 CoresPerSocket=4
+PartitionName=wide Nodes=n[1-2] Default=YES
+PartitionName=narrow Nodes=n3
+PartitionName=frail Nodes=n4
+"""
+#: What users ask for, and how often.
+KINDS = {
+    "batch": 6,
+    "array": 3,
+    "steps": 4,
+    "requeue": 3,
+    "suspend": 2,
+    "cancel": 3,
+    "hold": 1,
+    "timeout": 1,
+    "frail": 1,
+}
+USERS = 8
+#: Lines of the log that are shown when something was found.
+_SHOWN = 40
+
+
+@dataclass
+class Played:
+    """What has come of a play."""
+
+    seed: int
+    folder: Path
+    kills: Counter[str] = field(default_factory=Counter)
+    commands: Counter[str] = field(default_factory=Counter)
+    states: Counter[str] = field(default_factory=Counter)
+    findings: list[str] = field(default_factory=list)
+    #: The end of the log.
+    last: deque[str] = field(default_factory=lambda: deque(maxlen=_SHOWN))
+
+    def __str__(self) -> str:
+        """Give a report."""
+        counts = [
+            f"{name}: {sum(counts.values())}: " + ", ".join(f"{key} {count}" for key, count in sorted(counts.items()))
+            for name, counts in (("kills", self.kills), ("commands", self.commands), ("runs", self.states))
+        ]
+        if not self.findings:
+            return "\n".join([*counts, "findings: none"])
+        where = f"seed {self.seed}; log {self.folder / 'log'}, of the cluster {self.folder / 'state'}"
+        return "\n".join([*counts, "the log ends:", *self.last, where, f"findings: {len(self.findings)}", *self.findings])
+
+
+def play(folder: Path, seed: int, kills: int, kinds: dict[str, int] | None = None, users: int = USERS) -> Played:
+    """Play.
+
+    Args:
+        folder: Where the cluster and the logs are; it is there and empty.
+        seed: The same number draws the same commands and kills; what comes first is for the machine to say.
+        kills: How often somebody is killed.
+        kinds: What users ask for, and how often; ``None``: everything.
+        users: How many there are.
+    """
+    played, lock, began = Played(seed, folder), Lock(), time.time()
+    with (folder / "log").open("w", buffering=1) as file:
+
+        def log(text: str) -> None:
+            with lock:
+                line = f"{time.time():.3f} {time.time() - began:7.3f} {text}".replace("\n", "\\n")
+                played.last.append(line)
+                file.write(f"{line}\n")
+
+        try:
+            _play(played, kills, kinds or KINDS, users, log)
+        except Exception:  # noqa: BLE001 - it is a finding, and is to be told with where the logs are
+            played.findings.append(traceback.format_exc())
+    return played
+
+
+def _play(played: Played, kills: int, kinds: dict[str, int], users: int, log) -> None:
+    folder, seed = played.folder, played.seed
+    ledger = Ledger(folder / "ledger")
+    with LiveCluster(folder, _CONF) as cluster:
+        killer = Killer(cluster, Random(f"{seed} killer"), log)
+        people = [
+            User(number, cluster, ledger, Random(f"{seed} user {number}"), kinds, log, killer.sent.set)
+            for number in range(users)
+        ]
+        for user in people:
+            user.start()
+        try:
+            while killer.kills.total() < kills:
+                killer.kill()
+        finally:
+            for user in people:
+                user.is_enough = True
+            for user in people:
+                user.join(3 * PATIENCE)
+            commands = [command for user in people for command in user.commands]
+            played.kills, played.commands = killer.kills, Counter(command.kind for command in commands)
+        for user in people:
+            played.findings += [f"{user.name}: {error!r}" for error in user.trouble]
+            if user.is_alive():
+                played.findings.append(f"{user.name} still waits")
+        cluster.run("scontrol", "update", "nodename=n4", "state=resume", check=False)
+        cluster.wait(lambda: not cluster.status()["jobs"], PATIENCE)
+        found = examine(cluster, ledger, commands, killer)
+        played.findings += found.findings
+        played.states = found.states
