@@ -42,6 +42,7 @@ from rota.controller.spool import Spool
 from rota.controller.steps.clients import StepClients
 from rota.controller.steps.registry import Steps
 from rota.controller.tokens import Tokens
+from rota.controller.unclaimed import Unclaimed
 from rota.executor.local import LocalExecutor
 from rota.listings.text import plain
 from rota.model import InputError
@@ -202,13 +203,16 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
         reports.lost()
     driver.start()
     post.start()
+    steps = Steps(driver, clock, clients, database.facts())
+    unclaimed = Unclaimed(driver, steps)
     cluster = Cluster(
         database=database,
         driver=driver,
         runs=runs,
         executor=executor,
-        steps=Steps(driver, clock),
+        steps=steps,
         step_clients=clients,
+        unclaimed=unclaimed,
         clock=clock,
         tokens=Tokens(database),
         known_jobs=KnownJobs(driver, database, clock),
@@ -226,7 +230,9 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[], None]) -> No
     install(state / "bin", state, COMMANDS)
     door = Door(Desk(cluster, COMMANDS))
     await door.open()
-    rounds = Housekeeping(driver, clock, keep=settings.keep, listen=door.look, forget=cluster.runs.submissions.forget)
+    rounds = Housekeeping(
+        driver, clock, keep=settings.keep, looks=(door.look, unclaimed.look), forget=runs.submissions.forget
+    )
     housekeeping = loop.create_task(rounds.run())
     http = HttpProcess(state, settings.http_tcp, log)
     try:

@@ -12,6 +12,7 @@ import select
 import sys
 import time
 
+from rota.client import thin
 from rota.client.processes import exit_status, program_path
 from rota.client.small_json import dumps, loads
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 #: Name of the socket in the directory of the job.
 SOCKET = "allocation.sock"
-#: Seconds for which the socket is waited for, and between attempts.
-_PATIENCE, _RETRY = 20.0, 0.005
+#: Seconds between attempts to reach the socket, and the controller after it was lost.
+_RETRY, _RETRY_CONTROLLER = 0.005, 0.2
 #: Seconds after which commands that were told to end are killed.
 _GRACE = 5.0
 _MOST = 64 << 20
@@ -136,7 +137,7 @@ class Server:
                 return
             end = self._commands.pop(pid, -1)
             if end in self._connections:
-                _send(self._connections[end], {"status": exit_status(status)})
+                _tell(self._connections[end], {"status": exit_status(status)})
 
 
 def serve(path: str) -> int:
@@ -157,37 +158,85 @@ def serve(path: str) -> int:
 def main(data: bytes, controller: _socket.socket) -> int:
     """Use an allocation that the controller describes; give the exit status."""
     spec = loads(data)
-    server = _reach(spec, controller)
+    over = _Over(spec, controller)
+    server = _reach(spec, over)
     if server is None:
         return 1
-    if spec["hold"]:
-        _send(server, {"do": "hold"})
+    if spec["hold"] and not _tell(server, {"do": "hold"}):
+        _say(spec, f"error: Job allocation {spec['job']} has been revoked")
+        return 1
     status = _command(spec, server) if spec["command"] == "salloc" else _again(spec, server)
     if spec["hold"]:
         if spec["command"] == "salloc":
             _say(spec, f"Relinquishing job allocation {spec['job']}")
-        try:
-            _send(server, {"do": "end", "status": status})
-            _until_over(controller)
-        except OSError:
-            pass  # it is over already, or the controller is away
+        _tell(server, {"do": "end", "status": status})
+        over.wait()
     return status
 
 
-def _reach(spec: "dict[str, Any]", controller: _socket.socket) -> _socket.socket | None:
-    """Connect to the first process of the job, which has just been started; ``None``: there is none."""
-    until = time.monotonic() + _PATIENCE
+class _Over:
+    """Hears from the controller when the job is over, from the next one if this one was lost.
+
+    As long as this program is connected, the controller knows that the job has its command.
+    """
+
+    def __init__(self, spec: "dict[str, Any]", controller: _socket.socket) -> None:
+        self._spec = spec
+        self._controller: _socket.socket | None = controller
+        self._again_at = 0.0
+        self.is_told = False
+
+    def look(self, seconds: float) -> None:
+        """Hear what it says within some time."""
+        if self._controller is None:
+            time.sleep(seconds)
+            if time.monotonic() < self._again_at or not self._ask():
+                return
+        if self._controller is not None and select.select([self._controller.fileno()], [], [], seconds)[0]:
+            self._hear()
+
+    def wait(self) -> None:
+        """Wait until the job is over, unless there is no controller."""
+        while not self.is_told and (self._controller is not None or self._ask()):
+            self._hear()
+            if not self.is_told:
+                time.sleep(_RETRY_CONTROLLER)
+
+    def _ask(self) -> bool:
+        """Ask a controller; say whether there is one."""
+        self._again_at = time.monotonic() + _RETRY_CONTROLLER
+        try:
+            self._controller = thin.ask("over", str(self._spec["job"]), key=self._spec["key"])
+        except OSError:
+            return False
+        return True
+
+    def _hear(self) -> None:
+        try:
+            while self._controller is not None:
+                letter, data = thin.frame(self._controller)
+                if letter == b"x":
+                    self.is_told = data == b"0"  # else it has too much to do
+                    self._controller.close()
+                    self._controller = None
+        except OSError:
+            self._controller = None
+
+
+def _reach(spec: "dict[str, Any]", over: _Over) -> _socket.socket | None:
+    """Connect to the first process of the job, which may not have been started yet; ``None``: there will be none."""
     directory = os.open(".", os.O_PATH | os.O_CLOEXEC)
     try:
-        while time.monotonic() < until:
+        while not over.is_told:
             connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
             try:
                 os.chdir(spec["directory"])
                 connection.connect(SOCKET)
-            except OSError:
+            except (FileNotFoundError, ConnectionError):
                 connection.close()
-                if select.select([controller.fileno()], [], [], _RETRY)[0]:
-                    break  # the controller has something to say: the job has ended
+                over.look(_RETRY)
+            except OSError:
+                break
             else:
                 if _uid_of(connection) == os.getuid():
                     return connection
@@ -195,7 +244,8 @@ def _reach(spec: "dict[str, Any]", controller: _socket.socket) -> _socket.socket
     finally:
         os.fchdir(directory)
         os.close(directory)
-    _say(spec, f"error: the allocation of job {spec['job']} cannot be reached")
+    what = "Job allocation {} has been revoked" if over.is_told else "the allocation of job {} cannot be reached"
+    _say(spec, f"error: {what.format(spec['job'])}")
     return None
 
 
@@ -204,11 +254,12 @@ def _again(spec: "dict[str, Any]", server: _socket.socket) -> int:
     request = {"do": "run", "argv": spec["argv"], "cwd": os.getcwd(), "env": {**os.environ, **spec["env"]}}
     umask = os.umask(0o22)
     os.umask(umask)
-    _send(server, {**request, "umask": umask}, [0, 1, 2])
+    if not _tell(server, {**request, "umask": umask}, [0, 1, 2]):
+        return 1
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
-        signal.signal(number, lambda number, _: _send(server, {"do": "signal", "signal": number}))
+        signal.signal(number, lambda number, _: _tell(server, {"do": "signal", "signal": number}))
     for number in (signal.SIGCONT, signal.SIGWINCH):
-        signal.signal(number, lambda number, _: _send(server, {"do": "signal", "signal": number}))
+        signal.signal(number, lambda number, _: _tell(server, {"do": "signal", "signal": number}))
     try:
         return int(_receive(server)[0]["status"])
     except (OSError, ValueError):
@@ -257,20 +308,21 @@ def _command(spec: "dict[str, Any]", server: _socket.socket) -> int:
             return exit_status(status)
 
 
-def _until_over(controller: _socket.socket) -> None:
-    """Wait until the controller has recorded the end of the job."""
-    from rota.client import thin
-
-    while thin.frame(controller)[0] != b"x":
-        pass
-
-
 def _say(spec: "dict[str, Any]", text: str) -> None:
     if not spec["quiet"] or text.startswith("error"):
         os.write(2, f"{spec['command']}: {text}\n".encode())
 
 
 # ---- messages -------------------------------------------------------------------------------------------------------
+
+
+def _tell(connection: _socket.socket, message: "dict[str, Any]", files: "list[int] | None" = None) -> bool:
+    """Send a message; say whether anybody was there. That nobody is, is noticed as well where messages are awaited."""
+    try:
+        _send(connection, message, files)
+    except OSError:
+        return False
+    return True
 
 
 def _send(connection: _socket.socket, message: "dict[str, Any]", files: "list[int] | None" = None) -> None:

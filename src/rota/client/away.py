@@ -1,10 +1,11 @@
-"""What the commands say while there is no controller: as Slurm's, as there are programs that then try again later.
+"""What the commands do and say while there is no controller: as Slurm's, as some programs then try again later.
 
 JupyterHub's batchspawner, for one, takes a job for lost unless the message begins with ``slurm_load_jobs error: Unable
 to contact slurm controller``. What stands before that is as Slurm 22.05.8 printed it, and so are the exit codes. There
 ``sacct``, ``sacctmgr`` and ``sreport`` ask a daemon of their own, and ``sstat`` says that there are no steps.
 
-Before they say so they wait for a controller that is being started again, as Slurm's wait for any.
+Before they say so they wait for a controller that is being started again, as Slurm's wait for any. One that waits for
+resources or the end of a job, or may have been given them, waits for ever: there is nobody else who would use them.
 """
 
 import _socket
@@ -12,10 +13,39 @@ import posix
 import time
 from collections.abc import Callable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Call(Protocol):
+        """A command that is given: see `rota.client.thin`."""
+
+        name: str
+        words: list[str]
+        known_as: str
+        was_sent: bool
+        was_answered: bool
+        makes: bool
+        said: list[tuple[bytes, bytes]]
+        known: list[tuple[bytes, bytes]]
+        losses: int
+        until: float
+
+
 #: For how many seconds a command waits: since the controller went down or began to start, which the times of files in
 #: the state directory tell; or since the command itself began, if the controller was killed and has left its socket.
 PATIENCE = 10
-_PAUSE = 0.05
+#: Seconds between attempts, at first and later.
+_PAUSE, _LONGEST = 0.05, 1.0
+#: Commands that change nothing, and can be given again as long as nothing of the answer was printed.
+_ASK = frozenset(("sacct", "sdiag", "sinfo", "sprio", "squeue", "sreport", "sshare", "sstat"))
+_CONNECT = "Unable to contact slurm controller (connect failure)"
+#: What those say that wait for ever.
+_RETRYING = {
+    "salloc": "salloc: Slurm controller not responding, sleeping and retrying.\n",
+    "sbatch": f"sbatch: error: Currently unable to load job state information, retrying: {_CONNECT}\n",
+    "srun": "srun: Slurm controller not responding, sleeping and retrying.\n",
+}
 
 #: What stands before the message, by command.
 _BEFORE = {
@@ -44,30 +74,72 @@ _CODES = {"sdiag": 255, "sprio": 255, "sshare": 255}
 _STARS = "*" * 41
 
 
-def connect_again(state: bytes, connect: Callable[[], _socket.socket]) -> _socket.socket:
+def connect_again(state: bytes, connect: Callable[[], _socket.socket], call: "Call") -> _socket.socket:
     """Wait for the controller of a state directory to come back, and connect to it.
 
     Args:
         state: The directory.
         connect: Tries it once.
+        call: The command for which it is. One that has a job waits for ever.
 
     Raises:
         OSError: it is away, and there is no sign that it comes back.
     """
-    began = time.time()
+    began, pause, is_told = time.time(), _PAUSE, False
+    if call.name == "scontrol" and "ping" in call.words:
+        raise OSError
     while True:
         try:
             return connect()
-        except (ConnectionRefusedError, FileNotFoundError) as error:
-            changed = [began] if isinstance(error, ConnectionRefusedError) else []
-            changed += [posix.stat(path).st_mtime for path in (state, state + b"/lock")]
-            if not 0 <= time.time() - max(changed) < PATIENCE:
+        except OSError as error:
+            waits = time.time() - began
+            if _has_a_job(call):
+                if waits > PATIENCE and not is_told:
+                    is_told = True
+                    posix.write(2, _RETRYING[call.name].encode())
+                pause = min(pause * 1.2, _LONGEST)
+            elif isinstance(error, PermissionError) and waits < 1:
+                pass  # a new socket is nobody else's until it is made everybody's
+            elif not isinstance(error, (ConnectionRefusedError, FileNotFoundError)):
                 raise
-            time.sleep(_PAUSE)
+            else:
+                changed = [began] if isinstance(error, ConnectionRefusedError) or call.known_as else []
+                changed += [posix.stat(path).st_mtime for path in (state, state + b"/lock")]
+                if not 0 <= time.time() - max(changed) < PATIENCE:
+                    raise
+        time.sleep(pause)
 
 
-def tell(name: str, words: list[str]) -> int:
+def may_be_given_again(call: "Call") -> bool:
+    """Whether a command whose controller was lost may be given again: it may then be the same as before.
+
+    It can be for as long as another controller is waited for, beginning with the first loss.
+    """
+    if not (call.makes or (call.name in _ASK and not call.was_answered)):
+        return False
+    now = time.monotonic()
+    call.until = call.until or now + PATIENCE
+    if now > call.until and not _has_a_job(call):
+        return False
+    call.known_as = call.known_as or "again"
+    call.known = list(call.said)
+    time.sleep(min(_PAUSE * 1.2**call.losses, _LONGEST))
+    call.losses += 1
+    return True
+
+
+def _has_a_job(call: "Call") -> bool:
+    """Whether a command has a job, or may have: it may have been made, and what it said was lost."""
+    return call.makes and (call.known_as.isdigit() or (call.was_sent and call.name != "sbatch"))
+
+
+def tell(call: "Call") -> int:
     """Say that there is no controller; give the exit code of a command."""
+    name, words = call.name, call.words
+    if call.was_sent:
+        maybe = ": it may have submitted the job" if call.makes else ""
+        posix.write(2, f"{name}: error: the connection to the controller was lost{maybe}\n".encode())
+        return 1
     if name == "scontrol" and "ping" in words:
         text = f"Slurmctld(primary) at {posix.uname().nodename.partition('.')[0]} is DOWN\n"
         posix.write(1, f"{text}{_STARS}\n** RESTORE SLURMCTLD DAEMON TO SERVICE **\n{_STARS}\n".encode())
@@ -78,6 +150,5 @@ def tell(name: str, words: list[str]) -> int:
         before = next((_OF_SCONTROL[kind] for kind in kinds if kind in _OF_SCONTROL), before)
     elif name == "squeue" and {"-s", "--steps"}.intersection(words):
         before = _OF_SCONTROL["step"]
-    text = f"{before}Unable to contact slurm controller (connect failure): `rota up` starts one\n"
-    posix.write(2, text.encode())
+    posix.write(2, f"{before}{_CONNECT}: `rota up` starts one\n".encode())
     return _CODES.get(name, 1)

@@ -7,6 +7,7 @@ import _signal as signal  # type: ignore[import-not-found]
 import ctypes
 import os
 import select
+import time
 
 from rota.client import thin
 from rota.client.processes import encoded, exit_status, kill, say
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _OTHERS = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT, signal.SIGWINCH)
+#: Seconds after which it is tried again to reach a controller.
+_RETRY = 0.2
 #: ``prctl``: the signal that a process gets when its parent has ended.
 _PARENT_DEATH_SIGNAL = 1
 
@@ -47,21 +50,40 @@ def main(data: bytes, controller: "_socket.socket") -> int:
             os.read(read_end, 4096)
         if controller.fileno() in ready:
             watched.remove(controller.fileno())
-            if controller.recv(1) == b"x":  # else the controller is away, and the step goes on
+            if _says_it_is_over(controller):  # else it is away, and the step goes on
                 say(f"srun: error: Job {spec['job']} has ended\n")
                 kill(pid, signal.SIGKILL)
+
+
+def _says_it_is_over(controller: "_socket.socket") -> bool:
+    try:
+        return controller.recv(1) == b"x"
+    except OSError:
+        return False
 
 
 def _join(spec: "dict[str, Any]") -> "NoReturn":
     """Become ``srun`` within the job."""
     ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGTERM)
     os.setsid()
-    connection = thin.connect()
-    thin.send_call(connection, "rota-call", ["join", str(spec["job"])])
-    if status := thin.answers(connection):
+    while (status := _ask_to_join(spec["job"])) is None:
+        time.sleep(_RETRY)
+    if status:
         os._exit(status)
-    connection.close()
     if spec["cpus"]:
         os.sched_setaffinity(0, spec["cpus"])
     env = {encoded(name): encoded(value) for name, value in {**os.environ, **spec["env"]}.items()}
     os.execve(spec["argv"][0], [encoded(one) for one in spec["argv"]], env)  # noqa: S606 - no shell
+
+
+def _ask_to_join(job: int) -> int | None:
+    """Ask to belong to the job; give the exit status, ``None``: the controller is away."""
+    try:
+        connection = thin.ask("join", str(job))
+        while True:
+            letter, data = thin.frame(connection)
+            if letter == b"x":
+                connection.close()
+                return int(data)
+    except OSError:
+        return None

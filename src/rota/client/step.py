@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
     Server = pmi.Server | pmix.Server
 
-#: Seconds after which it is tried again to reach the controller, and for which.
-_RETRY, _PATIENCE = 0.2, 60.0
+#: Seconds after which it is tried again to reach the controller, at first and later, and after which that is said.
+_RETRY, _LONGEST, _PATIENCE = 0.2, 1.0, 10.0
 #: Signals by which a task that was told to end may end.
 _OF_ENDS = (signal.SIGTERM, signal.SIGKILL)
 #: Seconds within which ends of tasks are told together.
@@ -87,8 +87,10 @@ class Step:
         self._kill_at = self._over_at = self._say_at = 0.0
         self._told = self._aborted = self._was_forced = False
         self._last_interrupt = 0.0
-        self._reconnect_at = 0.0
+        self._reconnect_at, self._pause_to_connect = 0.0, _RETRY
         self._received = b""
+        #: Whether the controller has said that the step is over.
+        self._is_over = False
 
     # ---- start ------------------------------------------------------------------------------------------------
 
@@ -200,8 +202,9 @@ class Step:
             self._say(f"First task exited {wait}s ago")
             self._say_states()
             self._terminate(signal.SIGKILL)
-        if self._controller is None and now >= self._reconnect_at:
-            self._reconnect_at = now + _RETRY
+        if self._controller is None and not self._is_over and now >= self._reconnect_at:
+            self._reconnect_at = now + self._pause_to_connect
+            self._pause_to_connect = min(self._pause_to_connect * 1.2, _LONGEST)
             self._reconnect()
 
     def _pause(self) -> float | None:
@@ -211,7 +214,7 @@ class Step:
             times.append(self._say_at)
         if self._spec["wait"] and self._first_end and not self._aborted:
             times.append(self._first_end + self._spec["wait"])
-        if self._controller is None:
+        if self._controller is None and not self._is_over:
             times.append(self._reconnect_at)
         return max(min(times) - time.monotonic(), 0.0) if times else None
 
@@ -325,7 +328,10 @@ class Step:
 
     def _hear(self) -> None:
         """Take what the controller says: signals for the tasks."""
-        data = b"" if self._controller is None else self._controller.recv(4096)
+        try:
+            data = b"" if self._controller is None else self._controller.recv(4096)
+        except OSError:  # it was killed before it had read all
+            data = b""
         if not data:
             self._hang_up()
             return
@@ -337,6 +343,8 @@ class Step:
             letter, said, self._received = self._received[:1], self._received[5:end], self._received[end:]
             if letter == b"k":
                 self._told_by_controller(int(said))
+            elif letter == b"x":
+                self._is_over |= said == b"0"
 
     def _hang_up(self) -> None:
         if self._controller is not None:
@@ -352,12 +360,12 @@ class Step:
 
     def _reconnect(self) -> None:
         """Connect to a controller that was away."""
+        step = str(self._spec["job"]), str(self._spec["step"])
         try:
-            controller = thin.connect()
-            thin.send_call(controller, "rota-call", ["attach", str(self._spec["job"]), str(self._spec["step"])])
+            self._controller = thin.ask("attach", *step, key=self._spec["key"])
         except OSError:
             return
-        self._controller, self._received = controller, b""
+        self._received = b""
 
     def _finish(self) -> int:
         """Tell the controller how the step has ended, and give the exit status."""
@@ -372,26 +380,50 @@ class Step:
         end = {"status": status, "cancelled": self._aborted and self._aborter is None, "usage": usage(self._floor)}
         if self._mpi is not None:
             self._mpi.close()
-        until = time.monotonic() + _PATIENCE
-        while True:
-            if self._tell(end) or time.monotonic() > until:
-                return status
-            time.sleep(_RETRY)
+        self._tell(end)
+        return status
+
+    def _tell(self, end: "dict[str, Any]") -> None:
+        """Say how the step has ended, until the controller has heard it, or a signal says not to wait for that."""
+        data = dumps(end)
+        message = b"+" + len(data).to_bytes(4, "big") + data
+        pause, say_at = _RETRY, time.monotonic() + _PATIENCE
+        while not self._is_over:
+            try:
+                if self._controller is not None:
+                    self._controller.sendall(message)
+                    if self._is_heard():
+                        return
+            except OSError:
+                pass
+            self._hang_up()
+            if self._is_told_to_end(pause):
+                return
+            pause = min(pause * 1.2, _LONGEST)
+            if time.monotonic() > say_at:
+                say_at = float("inf")
+                self._say("Slurm controller not responding, sleeping and retrying.")
             self._reconnect()
 
-    def _tell(self, end: "dict[str, Any]") -> bool:
-        """Say how the step has ended; say whether that was heard."""
-        if self._controller is None:
-            return False
-        data = dumps(end)
-        try:
-            self._controller.sendall(b"+" + len(data).to_bytes(4, "big") + data)
-            while thin.frame(self._controller)[0] != b"x":
-                pass
-        except OSError:
-            self._hang_up()
-            return False
-        return True
+    def _is_heard(self) -> bool:
+        """Wait until the controller has heard how the step has ended, or a signal says not to wait for that."""
+        while self._controller is not None:
+            readable, _ = ready([self._wakeup, self._controller.fileno()], [], None)
+            if self._wakeup in readable and self._is_told_to_end(0):
+                return True
+            if self._controller.fileno() in readable:
+                letter, said = thin.frame(self._controller)
+                if letter == b"x":
+                    return said == b"0"  # else it has too much to do
+        return False
+
+    def _is_told_to_end(self, seconds: float) -> bool:
+        """Wait for some time; say whether a signal came by which this program is to end."""
+        until = time.monotonic() + seconds
+        while ready([self._wakeup], [], max(until - time.monotonic(), 0))[0]:
+            if {signal.SIGINT, *TO_END}.intersection(os.read(self._wakeup, 4096)):
+                return True
+        return False
 
 
 def main(data: bytes, controller: "_socket.socket") -> int:

@@ -40,80 +40,164 @@ def open_standard_files() -> None:
 
 def main() -> int:
     """Run a command; give its exit status."""
-    name = sys.argv[0].rpartition("/")[2]
+    call = Call(sys.argv[0].rpartition("/")[2], sys.argv[1:])
     try:
-        connection = connect()
-    except OSError:
-        sys.path.insert(0, PACKAGES)
-        from rota.client import away
-
+        posix.getcwdb()
+    except OSError as error:  # it was removed
+        posix.write(2, f"{call.name}: error: getcwd failed: {error.strerror}\n".encode())
+        return 1
+    while True:
         try:
-            if name == "scontrol" and "ping" in sys.argv:
-                raise
-            connection = away.connect_again(posix.environ.get(b"ROTA_STATE") or STATE, connect)
+            connection = connect()
         except OSError:
-            return away.tell(name, sys.argv[1:])
-    try:
+            sys.path.insert(0, PACKAGES)
+            from rota.client import away
+
+            try:
+                connection = away.connect_again(posix.environ.get(b"ROTA_STATE") or STATE, connect, call)
+            except OSError:
+                return away.tell(call)
         try:
-            send_call(connection, name, sys.argv[1:])
+            return call.give(connection)
+        except OSError:
+            connection.close()
+            sys.path.insert(0, PACKAGES)
+            from rota.client import away
+
+            if not away.may_be_given_again(call):
+                return away.tell(call)
+
+
+class Call:
+    """A command that is given, and what has come of it: so it can be given again when the controller was lost.
+
+    The controller knows it again by its key, and makes no second job or step for it.
+
+    Args:
+        name: The command.
+        words: Its arguments.
+    """
+
+    def __init__(self, name: str, words: list[str]) -> None:
+        self.name = name
+        self.words = words
+        self.key = posix.urandom(10).hex()
+        #: ``again`` once the controller was lost, or the id of the job that it had made for this.
+        self.known_as = ""
+        #: Whether the whole call was sent, and whether anything was said.
+        self.was_sent = self.was_answered = False
+        #: Whether it makes a job or a step; and then what was said, and what of that would be said for a second time.
+        self.makes = name in {"sbatch", "srun", "salloc"}
+        self.said: list[tuple[bytes, bytes]] = []
+        self.known: list[tuple[bytes, bytes]] = []
+        #: The files that the controller has asked for: one may be a pipe, from which nothing comes again.
+        self.files: dict[bytes, tuple[bytes, bytes]] = {}
+        #: How often the controller was lost; and when this is given up unless it has a job, by `time.monotonic`.
+        self.losses = 0
+        self.until = 0.0
+
+    def give(self, connection: _socket.socket) -> int:
+        """Give the command, and do what the controller says, up to the exit status.
+
+        Raises:
+            OSError: the controller was lost.
+        """
+        try:
+            send_call(connection, self.name, self.words, self.key, self.known_as)
+            self.was_sent = True
         except BrokenPipeError:
             pass  # it says why it does not listen
-        return answers(connection)
-    except OSError:
-        posix.write(2, f"{name}: error: the connection to the controller was lost\n".encode())
-        return 1
+        uid = int.from_bytes(connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[4:8], sys.byteorder)
+        while True:
+            letter, data = frame(connection)
+            if letter == b"x":
+                return int(data)
+            self.was_answered = True
+            if letter in b"oe":
+                if not self._tell(letter, data) and not self.makes:
+                    return 1  # nobody reads it
+            elif letter == b"j":
+                self.known_as = data.decode()
+            elif uid not in (0, posix.getuid()):  # it is only quoted
+                posix.write(2, b"error: a controller of another user must not use files or start programs here\n")
+                return 1
+            elif letter == b"m":
+                return become(data, connection)
+            elif letter == b"r":
+                if data not in self.files:
+                    self.files[data] = content(data)
+                sign, data = self.files[data]
+                connection.sendall(sign + len(data).to_bytes(4, "big") + data)
+            elif letter == b"q":
+                data = line()
+                connection.sendall(b"+" + len(data).to_bytes(4, "big") + data)
+            elif letter == b"w":
+                save(*data.split(b"\0", 1))
+
+    def _tell(self, letter: bytes, data: bytes) -> bool:
+        """Write what the controller says, unless it was written before it was lost; say whether that was possible."""
+        if (letter, data) in self.known:
+            self.known.remove((letter, data))
+            return True
+        if self.makes:
+            self.said.append((letter, data))
+        file = 1 if letter == b"o" else 2
+        try:
+            while data:
+                data = data[posix.write(file, data) :]
+        except OSError:
+            return False
+        return True
 
 
-def connect(state: bytes = b"") -> _socket.socket:
-    """Connect to the controller of a state directory, by default the one that the user has chosen."""
+def connect(state: bytes = b"", *, at_once: bool = False) -> _socket.socket:
+    """Connect to the controller of a state directory, by default the one that the user has chosen.
+
+    Args:
+        state: The directory; empty: that one.
+        at_once: Whether to fail if the controller has more to take in than it can for now.
+    """
     directory = posix.open(b".", posix.O_PATH | posix.O_CLOEXEC)  # it may not be readable
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         posix.chdir(state or posix.environ.get(b"ROTA_STATE") or STATE)  # a path of any length
+        connection.setblocking(not at_once)
         connection.connect("rota.sock")
+        connection.setblocking(True)
     finally:
         posix.fchdir(directory)
         posix.close(directory)
     return connection
 
 
-def send_call(connection: _socket.socket, name: str, arguments: list[str]) -> None:
-    """Say which command is to be run."""
+def send_call(connection: _socket.socket, name: str, arguments: list[str], key: str = "", known_as: str = "") -> None:
+    """Say which command is to be run; with a key, it can be said again: see `Call`."""
     umask = posix.umask(0o22)
     posix.umask(umask)
     words = [name.encode(), *(word.encode("utf-8", "surrogateescape") for word in arguments)]
-    texts = [b"1", b"%o" % umask, posix.getcwdb(), b"%d" % len(words), *words]
-    texts += [key + b"=" + value for key, value in posix.environ.items()]
+    texts = [b"2", key.encode(), known_as.encode()] if key else [b"1"]
+    texts += [b"%o" % umask, posix.getcwdb(), b"%d" % len(words), *words]
+    texts += [name + b"=" + value for name, value in posix.environ.items()]
     message = b"\0".join(texts) + b"\0"
     connection.sendall(len(message).to_bytes(4, "big") + message)
 
 
-def answers(connection: _socket.socket) -> int:
-    """Do what the controller says, up to the exit status: one of another user, who is not root, is only quoted."""
-    uid = int.from_bytes(connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[4:8], sys.byteorder)
-    while True:
-        letter, data = frame(connection)
-        if letter == b"x":
-            return int(data)
-        if letter not in b"oe" and uid not in (0, posix.getuid()):
-            posix.write(2, b"error: a controller of another user must not use files or start programs here\n")
-            return 1
-        if letter == b"m":
-            return become(data, connection)
-        if letter == b"r":
-            sign, data = content(data)
-            connection.sendall(sign + len(data).to_bytes(4, "big") + data)
-            continue
-        if letter == b"q":
-            data = line()
-            connection.sendall(b"+" + len(data).to_bytes(4, "big") + data)
-            continue
-        if letter == b"w":
-            save(*data.split(b"\0", 1))
-            continue
-        file = 1 if letter == b"o" else 2
-        while data:
-            data = data[posix.write(file, data) :]
+def ask(name: str, *arguments: str, key: str = "") -> _socket.socket:
+    """Ask the controller as `rota.controller.administration` answers, in a few bytes: so nothing is waited for.
+
+    Raises:
+        OSError: it is away, or has too much to do.
+    """
+    connection = connect(at_once=True)
+    words = [b"rota-call", name.encode(), *(word.encode() for word in arguments)]
+    head = [b"2", key.encode(), b""] if key else [b"1"]
+    message = b"\0".join([*head, b"22", b"/", b"%d" % len(words), *words]) + b"\0"
+    try:
+        connection.sendall(len(message).to_bytes(4, "big") + message)
+    except OSError:
+        connection.close()
+        raise
+    return connection
 
 
 def become(data: bytes, connection: _socket.socket) -> int:

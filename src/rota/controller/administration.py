@@ -9,7 +9,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rota.config.hostlist import fold
+from rota.controller.allocations import held, until_over_or_gone
 from rota.controller.child import in_child
+from rota.controller.command_names import name_of
 from rota.controller.job_orders import live_job
 from rota.controller.live_view import LiveView
 from rota.controller.present import present
@@ -56,6 +58,8 @@ async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int | N
         return _explain(cluster, terminal, words[0], as_json=words[1:] == ["json"])
     if name == "attach" and len(words) == 2 and words[0].isdigit():
         return await _attach(cluster, call, terminal, int(words[0]), words[1])
+    if name == "over" and len(words) == 1 and words[0].isdigit():
+        return await _over(cluster, call, terminal, int(words[0]))
     if name == "join" and len(words) == 1 and words[0].isdigit():
         return await _join(cluster, call, int(words[0]))
     if name == "token":
@@ -91,10 +95,26 @@ def _status(cluster: Cluster) -> dict[str, Any]:
 
 async def _attach(cluster: Cluster, call: Call, terminal: Terminal, job_id: int, step_id: str) -> int | None:
     """Take back a client that runs a step and has lost its controller."""
-    found = cluster.steps.find(job_id, step_id)
-    if found is None or call.uid not in {0, found[0].user_id}:
+    job = cluster.driver.engine.jobs.get(job_id)
+    if job is None or cluster.steps.find(job_id, job.restart_count, step_id) is None:
+        return 0  # it has ended
+    if call.uid not in {0, job.user_id} or not cluster.steps.claim(job, step_id, call):
         return 1
-    return await serve_step(cluster, terminal, job_id, step_id, StepClient(f"{host_name()}:{call.pid}"))
+    return await serve_step(cluster, terminal, job, step_id, StepClient(f"{host_name()}:{call.pid}"))
+
+
+async def _over(cluster: Cluster, call: Call, terminal: Terminal, job_id: int) -> int | None:
+    """Tell a client that uses an allocation, and has lost its controller, when that is over."""
+    job = cluster.driver.engine.jobs.get(job_id)
+    if job is None:
+        return 0
+    if call.uid != job.user_id:
+        return 1
+    if call.key and job.spec.payload == name_of(call, job_id, ends_with_command=True):
+        cluster.unclaimed.claim(job_id)
+        await held(cluster, terminal, job_id)
+        return 0
+    return 0 if await until_over_or_gone(cluster, terminal, job_id) else None
 
 
 async def _join(cluster: Cluster, call: Call, job_id: int) -> int:

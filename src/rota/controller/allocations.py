@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rota.controller.command_names import name_of
+from rota.controller.given_again import known_job
 from rota.controller.submitting import RefusedError, submit, warnings
 from rota.core import events as ev
 from rota.listings.common import unknown_cluster
@@ -16,6 +19,11 @@ if TYPE_CHECKING:
     from rota.controller.wire import Call, Terminal
     from rota.core.job import Job
     from rota.model import JobRecord
+
+#: States of jobs that have their resources.
+_HAVE_RESOURCES = frozenset((JobState.RUNNING, JobState.SUSPENDED))
+#: Seconds within which an allocation ends itself whose command has gone.
+_ENDS_ITSELF = 5.0
 
 
 class Messages(NamedTuple):
@@ -49,15 +57,26 @@ async def allocate(
     driver = cluster.driver
     if lines := unknown_cluster(wanted.texts.get("clusters", ""), driver.engine.view.config):
         raise RefusedError(*lines)
-    job_id, quiet = driver.next_job_id, "quiet" in wanted.texts
+    quiet = "quiet" in wanted.texts
+    name = name_of(call, driver.next_job_id, ends_with_command="no-shell" not in wanted.texts)
+    known = await known_job(cluster, call, name)
+    job_id = driver.next_job_id if known is None else known
     waiter = _Waiter(job_id)
     driver.on_launched.append(waiter.launched)
     driver.on_finished.append(waiter.finished)
     gone = asyncio.create_task(terminal.closed())
     try:
         terminal.error(warnings(cluster, call.words[0], wanted.submission, wanted.texts))
-        await submit(cluster, call, job_id, wanted.spec, wanted.submission, failed=messages.refused)
+        if known is None:
+            spec = wanted.spec._replace(payload=name)
+            await submit(cluster, call, job_id, spec, wanted.submission, failed=messages.refused)
+        cluster.unclaimed.claim(job_id)
+        terminal.has_job(call, job_id)
         job = driver.engine.jobs.get(job_id)
+        if known is not None and job is not None and job.state in _HAVE_RESOURCES:
+            # It was told that it had to wait, unless all that was lost is that it need not.
+            terminal.error("" if quiet or call.job_id is None else messages.allocated.format(job=job_id))
+            return job
         if job is not None and job.state is JobState.PENDING:
             if "immediate" in wanted.texts:
                 await _cancel(cluster, job_id)
@@ -74,7 +93,8 @@ async def allocate(
         if gone.done():
             await _cancel(cluster, job_id)
             return None
-        return job if waiter.done.done() and waiter.done.result() else None
+        # Another engine has another record of it, if the disk could not be written for a while.
+        return driver.engine.jobs.get(job_id) if waiter.done.done() and waiter.done.result() else None
     finally:
         gone.cancel()
         await asyncio.wait([gone])
@@ -93,10 +113,33 @@ async def until_over(cluster: Cluster, job_id: int) -> None:
         cluster.driver.on_finished.remove(waiter.finished)
 
 
-def allocation_spec(cluster: Cluster, job: Job, command: str, **more: Any) -> dict[str, Any]:
+async def until_over_or_gone(cluster: Cluster, terminal: Terminal, job_id: int) -> bool:
+    """Wait until the end of a job is recorded, or its client has gone; say whether it is over."""
+    gone, over = asyncio.ensure_future(terminal.closed()), asyncio.ensure_future(until_over(cluster, job_id))
+    try:
+        await _either(gone, over)
+        return over.done()
+    finally:
+        for one in (gone, over):
+            one.cancel()
+        await asyncio.wait([gone, over])
+
+
+async def held(cluster: Cluster, terminal: Terminal, job_id: int) -> None:
+    """Wait until a job is over that ends with its command: it is cancelled when that has gone."""
+    if await until_over_or_gone(cluster, terminal, job_id):
+        return
+    # Its first process notices it too, and tells how the command ended if it did; there may be none yet.
+    with suppress(TimeoutError):
+        await asyncio.wait_for(until_over(cluster, job_id), _ENDS_ITSELF)
+    await _cancel(cluster, job_id)
+
+
+def allocation_spec(cluster: Cluster, call: Call, job: Job, **more: Any) -> dict[str, Any]:
     """Describe an allocation to `rota.client.allocation`."""
     return {
-        "command": command,
+        "command": call.words[0],
+        "key": call.key,
         "job": job.job_id,
         "directory": str(cluster.runs.directory(job.job_id)),
         **more,
@@ -104,7 +147,8 @@ def allocation_spec(cluster: Cluster, job: Job, command: str, **more: Any) -> di
 
 
 async def _cancel(cluster: Cluster, job_id: int) -> None:
-    await cluster.driver.request(ev.Cancel(job_id=job_id))
+    if job_id in cluster.driver.engine.jobs:
+        await cluster.driver.request(ev.Cancel(job_id=job_id))
 
 
 async def _either(one: asyncio.Future[Any], other: asyncio.Future[Any]) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rota.controller.steps.clients import StepClients
     from rota.controller.steps.registry import Steps
     from rota.controller.tokens import Tokens
+    from rota.controller.unclaimed import Unclaimed
     from rota.executor.protocol import Executor
     from rota.model import ClusterConfig
     from rota.store import Database
@@ -34,6 +35,7 @@ class Cluster:
     executor: Executor
     steps: Steps
     step_clients: StepClients
+    unclaimed: Unclaimed
     clock: ClusterClock
     tokens: Tokens
     known_jobs: KnownJobs

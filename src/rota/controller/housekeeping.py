@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rota.store.writes import purge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rota.controller.clock import ClusterClock
     from rota.controller.driver import LiveDriver
@@ -24,6 +24,7 @@ class Housekeeping:
 
     - Cluster time catches up with the wall clock while no job has resources.
     - The socket is made again if it was removed.
+    - What belongs to commands that are gone for good is ended.
     - Jobs that ended long ago are removed from accounting, and the events before.
     - What was handed in with jobs that ended more than ``MinJobAge`` ago is removed.
 
@@ -31,7 +32,7 @@ class Housekeeping:
         driver: The driver.
         clock: The cluster's clock.
         keep: Seconds for which jobs that have ended are kept; 0: for ever.
-        listen: Makes the socket again if it is gone.
+        looks: Each looks after something in each round.
         forget: Gives what to write so that what came with jobs that ended before a time is kept no longer.
     """
 
@@ -41,20 +42,21 @@ class Housekeeping:
         clock: ClusterClock,
         *,
         keep: int,
-        listen: Callable[[], object],
+        looks: Sequence[Callable[[], object]],
         forget: Callable[[int], list[Write]],
     ) -> None:
         self._driver = driver
         self._clock = clock
         self._keep = keep
-        self._listen = listen
+        self._looks = looks
         self._forget = forget
 
     async def run(self) -> None:
         """Go round until cancelled."""
         purged = 0
         while True:
-            self._listen()
+            for look in self._looks:
+                look()
             if not any(job.alloc for job in self._driver.engine.jobs.values()) and self._clock.catch_up():
                 self._driver.clock_changed()
             now = self._clock.now()

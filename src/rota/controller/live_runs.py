@@ -135,7 +135,8 @@ class LiveRuns:
         for key in sorted(jobs.keys() - self._runs.keys()):
             self._log(f"error: job {key[0]} was not started, and now is to run: {_DECIDES_OTHERWISE}")
             writes += self.choose(engine, Launch(*key, jobs[key].alloc))
-        self.submissions.read_state((job.spec.payload for job in engine.jobs.values()), engine.view.now)
+        live = {job.spec.payload: job.array_job_id or job.job_id for job in engine.jobs.values()}
+        self.submissions.read_state(live, engine.view.now)
         return writes
 
     def run_of(self, job_id: int, restart_count: int) -> Run | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.commands.allocation import LETTERS, TABLE, allocation, read_salloc
-from rota.controller.allocations import Messages, allocate, allocation_spec, until_over
+from rota.controller.allocations import Messages, allocate, allocation_spec, held
 from rota.controller.run_environment import allocation_environment
 from rota.controller.submitting import client_of, telling_problems, with_host_files
 from rota.controller.zone import utc_offset_for
@@ -56,8 +56,8 @@ async def salloc(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
             "quiet": quiet,
         }
         cwd = options.texts.get("chdir", "")
-        terminal.become("allocation", allocation_spec(cluster, job, "salloc", hold=True, cwd=cwd, **more))
-        await until_over(cluster, job.job_id)
+        terminal.become("allocation", allocation_spec(cluster, call, job, hold=True, cwd=cwd, **more))
+        await held(cluster, terminal, job.job_id)
         return 0
 
     return await telling_problems("salloc", terminal, command)

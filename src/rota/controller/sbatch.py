@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from rota.commands.sbatch_options import SHORT
 from rota.commands.submission import TABLE, read_command_line, read_submission
+from rota.controller.command_names import name_of
+from rota.controller.given_again import ended_jobs, known_job
 from rota.controller.submitting import (
     TOO_LONG,
     RefusedError,
@@ -85,22 +87,51 @@ async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: S
     if "test-only" in texts:
         await tell_start(cluster, call, terminal, driver.next_job_id, submitted.spec, quiet="quiet" in texts)
         return None
-    await _until_taken(cluster, terminal, submitted)
-    job_id = driver.next_job_id
+    name = name_of(call, driver.next_job_id, ends_with_command=False)
+    known = await known_job(cluster, call, name)
+    if known is None:
+        await _until_taken(cluster, terminal, submitted)
+        name = name_of(call, driver.next_job_id, ends_with_command=False)
+    job_id = driver.next_job_id if known is None else known
     end = _Ending(job_id)
     if "wait" in texts:
         driver.on_finished.append(end)
     try:
-        failed = "Batch job submission failed"
-        await submit(cluster, call, job_id, submitted.spec, submitted.submission, failed=failed)
+        if known is None:
+            failed, spec = "Batch job submission failed", submitted.spec._replace(payload=name)
+            await submit(cluster, call, job_id, spec, submitted.submission, failed=failed)
+        if "wait" in texts:
+            terminal.has_job(call, job_id)
         if "parsable" in texts:
             terminal.out(f"{job_id};{named}\n" if named else f"{job_id}\n")
         elif "quiet" not in texts:
             terminal.out(f"Submitted batch job {job_id}{named and f' on cluster {named}'}\n")
-        return await end.status if "wait" in texts else 0
+        if "wait" not in texts:
+            return 0
+        if known is not None and not _catch_up(cluster, end, name):
+            raise RefusedError(f"error: Job {job_id} no longer found and exit code not found")
+        return await end.status
     finally:
         if "wait" in texts:
             driver.on_finished.remove(end)
+
+
+def _catch_up(cluster: Cluster, end: _Ending, name: str) -> bool:
+    """Take into account what has ended while nobody waited; say whether anything is known of the job.
+
+    Args:
+        cluster: The cluster.
+        end: The wait for its end.
+        name: The name of its submission.
+    """
+    ended = ended_jobs(cluster, name)
+    for one in ended:
+        end.add(one["exit_code"], one["signal"], completed=one["base_state"] == JobState.COMPLETED.value)
+    engine = cluster.driver.engine
+    is_live = end.job_id in engine.jobs or engine.view.has_array(end.job_id)
+    if ended and not is_live:
+        end.is_over()
+    return is_live or bool(ended)
 
 
 async def _until_taken(cluster: Cluster, terminal: Terminal, submitted: Submitted) -> None:
@@ -123,16 +154,24 @@ class _Ending:
     """Waits for the end of a job, or of all tasks of an array."""
 
     def __init__(self, job_id: int) -> None:
-        self._job_id = job_id
+        self.job_id = job_id
         self._worst = 0
         #: The exit status: the job's, or the largest of the tasks.
         self.status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     def __call__(self, record: JobRecord) -> None:
         """Notice the end of a job."""
-        if self._job_id not in {record.job_id, record.array_job_id} or self.status.done():
+        if self.job_id not in {record.job_id, record.array_job_id}:
             return
-        status = 128 + record.signal if record.signal else record.exit_code
-        self._worst = max(self._worst, status or int(record.state is not JobState.COMPLETED))
+        self.add(record.exit_code, record.signal, completed=record.state is JobState.COMPLETED)
         if record.array_job_id is None or record.array_is_over:
+            self.is_over()
+
+    def add(self, exit_code: int, signal: int, *, completed: bool) -> None:
+        """Take the end of the job, or of a task, into account."""
+        self._worst = max(self._worst, (128 + signal if signal else exit_code) or int(not completed))
+
+    def is_over(self) -> None:
+        """Give the status: nothing of the job is left."""
+        if not self.status.done():
             self.status.set_result(self._worst)

@@ -80,7 +80,7 @@ def _end_step(cluster: Cluster, call: Call, request: ScancelRequest, one: JobId)
         return Errno.INVALID_JOB_ID
     if cluster.rights.over_job(call.uid, one.job_id) not in {0, job.user_id}:
         return Errno.INVALID_USER_ID
-    if cluster.steps.find(one.job_id, one.step) is None:
+    if cluster.steps.find(one.job_id, job.restart_count, one.step) is None:
         return None if job.state is JobState.PENDING else Errno.INVALID_JOB_ID
     cluster.step_clients.signal(one.job_id, request.signal or signal.SIGKILL, one.step)
     return None

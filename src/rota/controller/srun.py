@@ -7,14 +7,15 @@ not, like that of ``salloc``'s shell, has itself run again by the first process 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.allocation import allocation
 from rota.commands.job_ids import parse_job_id
 from rota.commands.srun import LETTERS, TABLE, read_srun, step_request
-from rota.controller.allocations import Messages, allocate, allocation_spec, until_over
+from rota.controller.allocations import Messages, allocate, allocation_spec, held, until_over_or_gone
 from rota.controller.run_environment import allocation_environment
 from rota.controller.steps.layout import StepError, TooManyNodesError
+from rota.controller.steps.registry import KILLED
 from rota.controller.steps.spec import MPI_TYPES, read_programs, step_spec
 from rota.controller.submitting import RefusedError, client_of, host_name, telling_problems, with_host_files
 from rota.controller.wire import WireError
@@ -43,8 +44,6 @@ _MESSAGES = Messages(
     allocated="srun: job {job} has been allocated resources\n",
     refused="Unable to allocate resources",
 )
-#: The usage of a step that nobody has measured.
-_NOTHING = {"user_seconds": 0, "system_seconds": 0, "max_rss": 0, "read_bytes": 0, "written_bytes": 0}
 
 
 async def srun(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
@@ -152,8 +151,8 @@ async def _in_new_job(cluster: Cluster, call: Call, terminal: Terminal, line: Sr
     env = allocation_environment(run, wanted, cluster.name, cluster.conf) if run else {}
     argv = [str(cluster.state / "bin" / "srun"), *call.words[1:]]
     more = {"argv": argv, "env": env, "quiet": "quiet" in line.texts}
-    terminal.become("allocation", allocation_spec(cluster, job, "srun", hold=True, **more))
-    await until_over(cluster, job.job_id)
+    terminal.become("allocation", allocation_spec(cluster, call, job, hold=True, **more))
+    await held(cluster, terminal, job.job_id)
     return 0
 
 
@@ -163,18 +162,12 @@ async def _elsewhere(cluster: Cluster, call: Call, terminal: Terminal, place: _P
     argv = [str(cluster.state / "bin" / "srun"), *call.words[1:]]
     env = {"SLURM_JOB_ID": str(job.job_id), "SLURM_JOBID": str(job.job_id)}
     if job.spec.allocation_only:
-        spec = allocation_spec(cluster, job, "srun", hold=False, argv=argv, env=env, quiet=False)
+        spec = allocation_spec(cluster, call, job, hold=False, argv=argv, env=env, quiet=False)
         terminal.become("allocation", spec)
-        await terminal.closed()
-        return None
+        return 0 if await until_over_or_gone(cluster, terminal, job.job_id) else None
     env["ROTA_RUN"] = cluster.runs.mark_of(job.job_id, job.restart_count)
     terminal.become("guest", {"job": job.job_id, "argv": argv, "env": env, "cpus": place.run.cpus})
-    gone, over = asyncio.ensure_future(terminal.closed()), asyncio.ensure_future(until_over(cluster, job.job_id))
-    await asyncio.wait([gone, over], return_when=asyncio.FIRST_COMPLETED)
-    for one in (gone, over):
-        one.cancel()
-    await asyncio.wait([gone, over])
-    return None if gone.done() and not gone.cancelled() else 0
+    return 0 if await until_over_or_gone(cluster, terminal, job.job_id) else None
 
 
 def _mpi_type(cluster: Cluster, line: SrunLine) -> str:
@@ -225,7 +218,7 @@ async def _step(
 
     gone: asyncio.Future[None] = asyncio.ensure_future(terminal.closed())
     try:
-        made = await cluster.steps.create(place.job, request, busy, gone)
+        made = await cluster.steps.create(place.job, request, busy, gone, call)
     except TooManyNodesError as error:
         raise RefusedError(f"error: {error}") from None
     except StepError as error:
@@ -254,26 +247,22 @@ async def _step(
             programs=[] if programs is None else read_programs(programs, request.argv[0], len(layout.node_of_task)),
         )
     except ValueError as error:
-        await _ended(cluster, place.job.job_id, step_id, {"status": 1, "cancelled": False, "usage": _NOTHING})
+        job = place.job
+        end = {"status": 1, "cancelled": False, "usage": {}}
+        await cluster.steps.ended(job.job_id, job.restart_count, step_id, end)
         raise RefusedError(f"error: {error}") from None
     terminal.become("step", spec)
     client = StepClient(f"{host_name()}:{call.pid}", layout.distribution.title())
-    return await serve_step(cluster, terminal, place.job.job_id, step_id, client)
+    return await serve_step(cluster, terminal, place.job, step_id, client)
 
 
-async def serve_step(cluster: Cluster, terminal: Terminal, job_id: int, step_id: str, client: StepClient) -> int | None:
+async def serve_step(cluster: Cluster, terminal: Terminal, job: Job, step_id: str, client: StepClient) -> int | None:
     """Stay connected to a client that runs a step, and record how it ends."""
-    with cluster.step_clients.connected(job_id, step_id, terminal, client):
+    key = job.job_id, job.restart_count, step_id
+    with cluster.step_clients.connected(job.job_id, step_id, terminal, client):
         try:
-            await _ended(cluster, job_id, step_id, await terminal.result())
+            await cluster.steps.ended(*key, await terminal.result())
         except (WireError, ValueError):  # it was killed, or says what cannot be
-            await _ended(cluster, job_id, step_id, {"status": 137, "cancelled": True, "usage": _NOTHING})
+            await cluster.steps.ended(*key, KILLED)
             return None
     return 0
-
-
-async def _ended(cluster: Cluster, job_id: int, step_id: str, result: dict[str, Any]) -> None:
-    """Record the end of a step, unless its job has ended."""
-    found = cluster.steps.find(job_id, step_id)
-    if found is not None:
-        await cluster.steps.ended(*found, result)

@@ -11,8 +11,6 @@ from rota.model.submission import Submission
 from rota.store.writes import drop_submission
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rota.store import Database, Write
 
 #: Number of submissions that are kept in memory.
@@ -29,16 +27,19 @@ class Submissions:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._known: dict[str, Submission] = {}
+        #: The job, or the array, with which each was handed in, as far as that is known without the database.
+        self._jobs: dict[str, int] = {}
         #: When jobs ended, and what was handed in with them, in this order.
         self._left: deque[tuple[int, str]] = deque()
 
-    def read_state(self, live: Iterable[str], now: int) -> None:
+    def read_state(self, live: dict[str, int], now: int) -> None:
         """Begin with what is written down.
 
         Args:
-            live: What belongs to live jobs; all else counts as that of jobs that end now.
+            live: What belongs to live jobs, and to which; all else counts as that of jobs that end now.
             now: The time now, Unix seconds.
         """
+        self._jobs = live
         left = sorted(set(self._database.payloads()).difference(live))
         self._left = deque((now, payload) for payload in left)
 
@@ -50,6 +51,18 @@ class Submissions:
             known = Submission(details=JobDetails(batch=False)) if data is None else shape_of(Submission).decode(data)
             self.keep(payload, known)
         return known
+
+    def handed_in(self, payload: str, job_id: int) -> None:
+        """Note with which job something is handed in."""
+        self._jobs[payload] = job_id
+
+    def refused(self, payload: str) -> None:
+        """Note that what was handed in is not taken."""
+        self._jobs.pop(payload, None)
+
+    def job_of(self, payload: str) -> int | None:
+        """Give the job with which something was handed in; ``None``: that is not known here any more."""
+        return self._jobs.get(payload)
 
     def keep(self, payload: str, submission: Submission) -> None:
         """Keep a submission in memory, as it is needed soon."""
@@ -74,5 +87,7 @@ class Submissions:
         """Give what to write so that what belongs to jobs that ended before a time is kept no longer."""
         writes = []
         while self._left and self._left[0][0] < ended_before:
-            writes.append(drop_submission(self._left.popleft()[1]))
+            payload = self._left.popleft()[1]
+            self._jobs.pop(payload, None)
+            writes.append(drop_submission(payload))
         return writes

@@ -128,7 +128,7 @@ async def submit(
         cluster: The cluster.
         call: The call of the command.
         job_id: The id of the job: the driver's next one.
-        spec: The request.
+        spec: The request; its ``payload`` is the name of the submission, or empty.
         submission: What is handed in with it.
         failed: What is said before the reason if it is refused.
 
@@ -153,11 +153,16 @@ async def hand_in(cluster: Cluster, uid: int, job_id: int, spec: JobSpec, submis
         return Refused(job_id=job_id, errno=Errno.INVALID_TIME_LIMIT, message="its deadline is over")
     if why := cluster.known_jobs.too_many(spec):
         return Refused(job_id=job_id, errno=Errno.AGAIN, message=why)
-    spec = spec._replace(payload=str(job_id))
-    cluster.runs.submissions.keep(spec.payload, submission)
+    spec = spec if spec.payload else spec._replace(payload=str(job_id))
+    submissions = cluster.runs.submissions
+    submissions.handed_in(spec.payload, job_id)
+    submissions.keep(spec.payload, submission)
     data = compress(shape_of(Submission).encode(submission))
     event = ev.Submit(job_id, spec, uid=cluster.rights.as_operator(uid))
-    return await cluster.driver.submit(event, [add_submission(spec.payload, data)])
+    refused = await cluster.driver.submit(event, [add_submission(spec.payload, data)])
+    if refused is not None:
+        submissions.refused(spec.payload)
+    return refused
 
 
 def warnings(cluster: Cluster, command: str, submission: Submission, texts: Mapping[str, str]) -> str:

@@ -1,14 +1,19 @@
 """What clients and the controller say to each other on the socket.
 
 A client begins with one message: its length in four bytes, most significant first, and texts that each end with a zero
-byte: version, umask (octal), working directory, number of arguments, the arguments, and the environment. The controller
-answers with frames: a letter, the length of the data in four bytes, and the data:
+byte: version, umask (octal), working directory, number of arguments, the arguments, and the environment. In version 2
+there are two texts after the version, with which a command can be given again when the controller was lost: a key that
+nobody else has, and nothing, or ``again``, or the id of the job that was made for the key. Version 1 has no key.
+
+The controller answers with frames: a letter, the length of the data in four bytes, and the data:
 
 = =====================================================================================================================
 o text for standard output
 e text for standard error
 r a path: the client answers ``+``, a length and what is in that file, or ``-``, a length and why it cannot be read; for
   an empty path it reads standard input
+j the id of the job that was made for the command: from now on the client gives it again until it learns what became
+  of the job; only in version 2
 m a program of `rota.client`, a zero byte, and JSON: the client goes on as that program
 k a signal, in digits, for the tasks of the step that the client runs; it says how the step ended with ``+``, a length
   and JSON
@@ -25,8 +30,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import select
 import struct
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +41,10 @@ if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter
     from collections.abc import Mapping
 
-VERSION = "1"
+#: That of calls without a key, and of those with one.
+VERSION, _WITH_KEY = "1", "2"
+#: Characters of a key.
+_KEY = re.compile(r"[0-9a-f]{20}")
 _LENGTH = struct.Struct(">I")
 #: Largest call, which is a little more than the kernel lets words and environment of a program be; largest file that a
 #: client sends, unless something else is said; and the largest result. Bytes.
@@ -61,6 +71,11 @@ class Call:
     #: The command's name, and its arguments.
     words: tuple[str, ...]
     environment: Mapping[str, str]
+    #: What nobody else calls a command; empty: it is never given again. Whether it was given before, and the id of the
+    #: job that was made for it, if the client has learnt it.
+    key: str = ""
+    is_again: bool = False
+    job_id: int | None = None
 
 
 class Terminal:
@@ -84,6 +99,11 @@ class Terminal:
     def end(self, status: int) -> None:
         """Give the exit status."""
         self._send(b"x", str(status))
+
+    def has_job(self, call: Call, job_id: int) -> None:
+        """Tell a client that can give its command again which job was made for it."""
+        if call.key:
+            self._send(b"j", str(job_id))
 
     def become(self, program: str, spec: Any) -> None:
         """Let the client go on as another program."""
@@ -173,8 +193,9 @@ class Terminal:
 
     async def closed(self) -> None:
         """Wait until the client has gone."""
-        while await self._reader.read(4096):
-            pass
+        with suppress(ConnectionError):
+            while await self._reader.read(4096):
+                pass
 
     def _send(self, letter: bytes, text: str) -> None:
         self.has_answered |= letter not in b"rq"
@@ -205,6 +226,12 @@ async def read_call(reader: StreamReader, credentials: tuple[int, int, int]) -> 
     """
     pid, uid, gid = credentials
     texts = (await _message(reader, _CALL)).decode(errors="surrogateescape").split("\0")
+    key = again = ""
+    if texts[0] == _WITH_KEY and len(texts) > 3:
+        key, again = texts[1:3]
+        texts[:3] = [VERSION]
+        if not _KEY.fullmatch(key) or not (again in {"", "again"} or _is_job_id(again)):
+            raise WireError("no key")
     if texts.pop() or len(texts) < 4 or texts[0] != VERSION:
         raise WireError("no message of this version")
     try:
@@ -216,7 +243,22 @@ async def read_call(reader: StreamReader, credentials: tuple[int, int, int]) -> 
         raise WireError("no command")
     pairs = (text.partition("=") for text in texts[4 + count :])
     environment = {name: value for name, equals, value in pairs if equals and name}
-    return Call(uid=uid, gid=gid, pid=pid, umask=umask, work_dir=texts[2], words=words, environment=environment)
+    return Call(
+        uid=uid,
+        gid=gid,
+        pid=pid,
+        umask=umask,
+        work_dir=texts[2],
+        words=words,
+        environment=environment,
+        key=key,
+        is_again=bool(again),
+        job_id=int(again) if _is_job_id(again) else None,
+    )
+
+
+def _is_job_id(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 11
 
 
 async def _message(reader: StreamReader, most: int) -> bytes:

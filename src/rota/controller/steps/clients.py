@@ -19,6 +19,16 @@ class StepClients:
 
     def __init__(self) -> None:
         self._terminals: dict[tuple[int, str], tuple[Terminal, StepClient]] = {}
+        #: The signals for steps whose clients have lost the controller before this one, and will come back.
+        self._missed: dict[tuple[int, str], list[int]] = {}
+
+    def expect(self, job_id: int, step_id: str) -> None:
+        """Keep signals for a step until its client comes back."""
+        self._missed.setdefault((job_id, step_id), [])
+
+    def forget(self, job_id: int, step_id: str) -> None:
+        """Expect a client no longer: its step has ended."""
+        self._missed.pop((job_id, step_id), None)
 
     def connected(
         self, job_id: int, step_id: str, terminal: Terminal, client: StepClient
@@ -29,6 +39,8 @@ class StepClients:
     @contextmanager
     def _connected(self, key: tuple[int, str], one: tuple[Terminal, StepClient]) -> Iterator[None]:
         self._terminals[key] = one
+        for number in self._missed.pop(key, ()):
+            one[0].signal(number)
         try:
             yield
         finally:
@@ -44,4 +56,7 @@ class StepClients:
         found = [one for key, (one, _) in self._terminals.items() if key[0] == job_id and step_id in {None, key[1]}]
         for terminal in found:
             terminal.signal(number)
-        return bool(found)
+        missed = [kept for key, kept in self._missed.items() if key[0] == job_id and step_id in {None, key[1]}]
+        for kept in missed:
+            kept.append(number)
+        return bool(found or missed)

@@ -1,4 +1,8 @@
-"""The steps of running jobs: they are made when there is room in their job, and recorded when they begin and end."""
+"""The steps of running jobs: they are made when there is room in their job, and recorded when they begin and end.
+
+Which command has each is written down with it. One that asks again, as the answer was lost with the controller, gets
+the step that was made for it; and a step whose command has ended while no controller could see it is ended.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,38 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rota.controller.command_names import Process
 from rota.controller.steps.layout import StepBusyError, StepError, lay_out
 from rota.core import events as ev
 from rota.model import JobState
 from rota.model.step import StepRecord, Usage
+from rota.store.writes import drop_fact, set_fact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from rota.commands.srun import StepRequest
     from rota.controller.clock import ClusterClock
     from rota.controller.driver import LiveDriver
+    from rota.controller.steps.clients import StepClients
     from rota.controller.steps.layout import Layout
+    from rota.controller.wire import Call
     from rota.core.job import Job
     from rota.model import JobRecord
 
+    #: Job id, restart count of the job, step id.
+    _Key = tuple[int, int, str]
+
 #: The highest exit status; and what no usage reaches: seconds or bytes.
 _HIGHEST, _MOST = 255, 1 << 60
+#: What begins the names of facts that say which command has a step.
+_FACT = "step "
+#: How a step ends whose command was killed: so are its tasks then.
+KILLED: dict[str, Any] = {"status": 137, "cancelled": True, "usage": {}}
+#: States of jobs that have steps.
+_RUNNING = frozenset((JobState.RUNNING, JobState.SUSPENDED))
+#: Seconds after which it is tried again to write an end down.
+_RETRY = 1.0
 _MEASURED = ("user_seconds", "system_seconds", "max_rss", "read_bytes", "written_bytes")
 
 
@@ -32,17 +51,37 @@ class Steps:
     Args:
         driver: The driver, which records them.
         clock: The cluster's clock.
+        clients: Those who run them.
+        facts: What is written down: among it, which commands have steps.
     """
 
-    def __init__(self, driver: LiveDriver, clock: ClusterClock) -> None:
+    def __init__(self, driver: LiveDriver, clock: ClusterClock, clients: StepClients, facts: Mapping[str, str]) -> None:
         self._driver = driver
         self._clock = clock
+        self._clients = clients
+        #: The commands of steps, if they can ask again; and of these the steps for which nobody has come yet.
+        self._commands: dict[_Key, str] = {}
+        self._unclaimed: set[_Key] = set()
+        for name, command in facts.items():
+            if name.startswith(_FACT):
+                job_id, restart_count, step_id = name.removeprefix(_FACT).split(".")
+                self._commands[int(job_id), int(restart_count), step_id] = command
+        for key in list(self._commands):
+            if self.find(*key) is None:
+                self._forget(key)
+        self._unclaimed.update(self._commands)
+        for job in driver.engine.jobs.values():
+            for step in job.steps:
+                if step.end_time is None:
+                    clients.expect(job.job_id, step.step_id)
         #: Those who wait until a step of a job has ended, or the job.
         self._waiting: dict[int, list[asyncio.Future[None]]] = {}
         driver.on_finished.append(self._job_ended)
 
     def _job_ended(self, record: JobRecord) -> None:
         self._wake(record.job_id)
+        for step in record.steps:
+            self._forget((record.job_id, record.restart_count, step.step_id))
 
     def _wake(self, job_id: int) -> None:
         for one in self._waiting.pop(job_id, []):
@@ -50,7 +89,12 @@ class Steps:
                 one.set_result(None)
 
     async def create(
-        self, job: Job, request: StepRequest, busy: Callable[[str], None], clients_gone: asyncio.Future[None]
+        self,
+        job: Job,
+        request: StepRequest,
+        busy: Callable[[str], None],
+        clients_gone: asyncio.Future[None],
+        call: Call,
     ) -> tuple[str, Layout] | None:
         """Make a step as soon as there is room for it.
 
@@ -59,6 +103,7 @@ class Steps:
             request: What the step asks for.
             busy: Is called once if it has to wait, with the reason.
             clients_gone: Is done when nobody wants the step any more.
+            call: The command. If it was given before, a step that was made for it is made anew under its number.
 
         Returns:
             The step id and the layout; ``None``: the job has ended, or the client has gone.
@@ -66,11 +111,13 @@ class Steps:
         Raises:
             StepError: there will never be room; or it would have to wait, and must not.
         """
-        restart_count, told = job.restart_count, False
+        job_id, restart_count, told = job.job_id, job.restart_count, False
         most = self._driver.engine.view.settings.max_step_count
-        while self._runs(job, restart_count):
+        command = _command(call)
+        while found := self._running(job_id, restart_count):
+            known = next((one for one in self._steps_of(found, command) if one.end_time is None), None)
             try:
-                layout = lay_out(request, self._driver.engine.view.allocation(job.job_id), _held(job))
+                layout = lay_out(request, self._driver.engine.view.allocation(job_id), _held(found, known))
             except StepBusyError as error:
                 if request.immediate:
                     raise
@@ -78,15 +125,15 @@ class Steps:
                     told = True
                     busy(str(error))
                 changed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                self._waiting.setdefault(job.job_id, []).append(changed)
+                self._waiting.setdefault(job_id, []).append(changed)
                 await asyncio.wait([changed, clients_gone], return_when=asyncio.FIRST_COMPLETED)
                 if clients_gone.done():
                     return None
                 continue
-            number = 1 + max((int(one.step_id) for one in job.steps if one.step_id.isdigit()), default=-1)
-            if number >= most:
+            number = 1 + max((int(one.step_id) for one in found.steps if one.step_id.isdigit()), default=-1)
+            if known is None and number >= most:
                 raise StepError("Step limit reached for this job")
-            step_id = str(number)
+            step_id = str(number) if known is None else known.step_id
             step = StepRecord(
                 step_id=step_id,
                 name=request.name,
@@ -96,19 +143,52 @@ class Steps:
                 held=layout.held,
                 start_time=self._clock.now(),
             )
-            await self._record(job.job_id, restart_count, step)
+            key = job_id, restart_count, step_id
+            self._unclaimed.discard(key)
+            if command and known is None:
+                self._commands[key] = command
+                self._driver.write(set_fact(_fact(key), command))
+            if why := await self._record(job_id, restart_count, step):
+                self._forget(key)
+                raise StepError(why)
             return step_id, layout
         return None
 
-    def find(self, job_id: int, step_id: str) -> tuple[Job, StepRecord] | None:
+    def _steps_of(self, job: Job, command: str) -> list[StepRecord]:
+        """Give the steps of a job that a command has."""
+        if not command:
+            return []
+        keys = (job.job_id, job.restart_count)
+        return [one for one in job.steps if self._commands.get((*keys, one.step_id)) == command]
+
+    def find(self, job_id: int, restart_count: int, step_id: str) -> tuple[Job, StepRecord] | None:
         """Find a step that runs; ``None``: there is none."""
         job = self._driver.engine.jobs.get(job_id)
-        steps = () if job is None else job.steps
-        step = next((one for one in steps if one.step_id == step_id and one.end_time is None), None)
-        return None if job is None or step is None else (job, step)
+        if job is None or job.restart_count != restart_count:
+            return None
+        step = next((one for one in job.steps if one.step_id == step_id and one.end_time is None), None)
+        return None if step is None else (job, step)
 
-    async def ended(self, job: Job, step: StepRecord, result: dict[str, Any]) -> None:
-        """Record the end of a step, as its client tells it.
+    def claim(self, job: Job, step_id: str, call: Call) -> bool:
+        """Hear that the command of a step is there; say whether it is that one."""
+        key, command = (job.job_id, job.restart_count, step_id), _command(call)
+        if command and self._commands.get(key, command) != command:
+            return False
+        self._unclaimed.discard(key)
+        return True
+
+    def orphans(self) -> list[tuple[int, int, str]]:
+        """Give the steps that run, and whose commands ended when no controller saw it."""
+        return [key for key in self._unclaimed if _process(self._commands.get(key, "")).is_gone]
+
+    async def lost(self, job_id: int, restart_count: int, step_id: str) -> None:
+        """Record that the command of a step was killed, unless the step has ended."""
+        key = job_id, restart_count, step_id
+        self._unclaimed.discard(key)
+        await self.ended(*key, KILLED)
+
+    async def ended(self, job_id: int, restart_count: int, step_id: str, result: dict[str, Any]) -> None:
+        """Record the end of a step, as its client tells it, unless it has ended, or its job.
 
         Raises:
             ValueError: it tells what cannot be.
@@ -123,31 +203,43 @@ class Steps:
         state = JobState.FAILED if status else JobState.COMPLETED
         if cancelled or number:
             state = JobState.CANCELLED
-        end = replace(
-            step,
-            state=state,
-            end_time=max(self._clock.now(), step.start_time),
-            exit_code=0 if number else min(status, 255),
-            signal=number,
-            usage=usage,
-        )
-        await self._record(job.job_id, job.restart_count, end)
-        self._wake(job.job_id)
+        key = job_id, restart_count, step_id
+        while found := self.find(*key):
+            step = found[1]
+            end = replace(
+                step,
+                state=state,
+                end_time=max(self._clock.now(), step.start_time),
+                exit_code=0 if number else min(status, 255),
+                signal=number,
+                usage=usage,
+            )
+            if not await self._record(job_id, restart_count, end):
+                self._forget(key)
+                break
+            await asyncio.sleep(_RETRY)  # until the disk can be written again
+        self._wake(job_id)
 
-    async def _record(self, job_id: int, restart_count: int, step: StepRecord) -> None:
-        """Hand a record to the engine, and wait until it is on disk."""
-        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        event = ev.StepChanged(job_id=job_id, restart_count=restart_count, step=step)
-        self._driver.report(event, then=lambda: None if written.done() else written.set_result(None))
-        if not self._driver.trouble:
-            await written
+    async def _record(self, job_id: int, restart_count: int, step: StepRecord) -> str:
+        """Hand a record to the engine, and wait until it is on disk; say why it is not, nothing: it is."""
+        refused = await self._driver.request(ev.StepChanged(job_id=job_id, restart_count=restart_count, step=step))
+        return "" if refused is None else refused.message
 
-    def _runs(self, job: Job, restart_count: int) -> bool:
-        known = self._driver.engine.jobs.get(job.job_id)
-        return known is job and job.state is JobState.RUNNING and job.restart_count == restart_count
+    def _forget(self, key: _Key) -> None:
+        """Forget which command has a step that has ended."""
+        self._clients.forget(key[0], key[2])
+        self._unclaimed.discard(key)
+        if self._commands.pop(key, None) is not None:
+            self._driver.write([drop_fact(_fact(key))])
+
+    def _running(self, job_id: int, restart_count: int) -> Job | None:
+        """Find the job of a run; ``None``: that is over. Another engine may have another record of it."""
+        job = self._driver.engine.jobs.get(job_id)
+        return job if job is not None and job.state in _RUNNING and job.restart_count == restart_count else None
 
 
 def _usage(told: dict[str, Any]) -> Usage:
+    told = told or dict.fromkeys(_MEASURED, 0)  # nobody has measured it
     if not all(0 <= told[name] < _MOST for name in _MEASURED):
         raise ValueError(f"no usage: {told}")
     return Usage(
@@ -159,11 +251,28 @@ def _usage(told: dict[str, Any]) -> Usage:
     )
 
 
-def _held(job: Job) -> dict[str, int]:
-    """Count the processors by node that steps hold."""
+def _command(call: Call) -> str:
+    """Name a command that can ask again; empty: it cannot."""
+    if not call.key:
+        return ""
+    process = Process.of(call)
+    return f"{process.pid}.{process.ticks}.{call.key}"
+
+
+def _process(command: str) -> Process:
+    pid, ticks, _ = command.split(".")
+    return Process(int(pid), int(ticks))
+
+
+def _fact(key: _Key) -> str:
+    return _FACT + ".".join(map(str, key))
+
+
+def _held(job: Job, spared: StepRecord | None) -> dict[str, int]:
+    """Count the processors by node that steps hold, but for one that is spared."""
     found: dict[str, int] = {}
     for step in job.steps:
-        if step.end_time is None:
+        if step.end_time is None and step is not spared:
             for node, count in zip(step.nodes, step.held, strict=False):
                 found[node] = found.get(node, 0) + count
     return found

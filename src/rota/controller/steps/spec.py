@@ -82,6 +82,7 @@ def step_spec(
     files = _Files(run, step_id, layout, join_path(call.work_dir, texts.get("chdir", "")))
     stdout = files.output(texts.get("output", ""))
     return {
+        "key": call.key,
         "job": run.job.job_id,
         "step": int(step_id),
         "argv": list(request.argv),
