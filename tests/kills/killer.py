@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from executor.bench import is_alive, kill_9, wait_for
+from executor.bench import kill_9, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,7 +118,6 @@ class Killer:
         pids = {name: pid for name, pid in self._pids().items() if name in victims and pid}
         began = time.time()
         kill_9(*pids.values())
-        wait_for(lambda: not any(map(is_alive, pids.values())))
         self.kills["+".join(pids) or "nobody"] += 1
         self._log(f"kill {' '.join(f'{name} {pid}' for name, pid in pids.items())} ({moment})")
         self._last |= dict.fromkeys(pids, began)

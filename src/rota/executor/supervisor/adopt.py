@@ -96,6 +96,8 @@ class Adoption:
             run.kill_at = record["at"]
         elif kind == "over":
             run.over = True
+        elif kind == "suspension":
+            run.suspended = record["suspended"]
         elif kind in ("forget", "void"):
             del self._state.runs[run.key]
 

@@ -118,6 +118,7 @@ class Run:
         self.energy: float | None = None
         #: Whether it was found to use more memory than its limit.
         self.over = False
+        #: Whether its processes have been sent SIGSTOP, as there is no control group that freezes them.
         self.suspended = False
         #: Monotonic seconds at which what is left of it is killed; 0: never.
         self.kill_at = 0.0
@@ -164,9 +165,15 @@ class Run:
         process: Record = {"pid": self.epilog_pid, "ticks": self.epilog_ticks, "until": self.epilog_until}
         return {"is": "epilog", **self.names, **process}
 
+    def suspension_record(self) -> Record:
+        """Give the record of whether it is suspended."""
+        return {"is": "suspension", **self.names, "suspended": self.suspended}
+
     def records(self) -> list[Record]:
         """Give all that the log has to have of it."""
         records = [self.start_record()]
+        if self.suspended and self.phase != ENDED:
+            records.append(self.suspension_record())
         if self.over:
             records.append({"is": "over", **self.names})
         if self.kill_at and self.phase != ENDED:

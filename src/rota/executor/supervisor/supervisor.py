@@ -224,9 +224,16 @@ class Supervisor:
         tree.send(run, pids, number, scan)
 
     def _suspend(self, run: Run, *, suspended: bool) -> None:
-        run.suspended = suspended
-        if run.group is None or not run.group.freeze(frozen=suspended):
-            self._signal(run, signal.SIGSTOP if suspended else signal.SIGCONT, script_only=False)
+        if run.group is not None and run.group.freeze(frozen=suspended):
+            return
+        if suspended:
+            run.suspended = True
+            self._state.note(run.suspension_record())
+            self._signal(run, signal.SIGSTOP, script_only=False)
+        elif run.suspended:  # what its user has stopped is not to go on
+            self._signal(run, signal.SIGCONT, script_only=False)
+            run.suspended = False
+            self._state.note(run.suspension_record())
 
     def _kill(self, run: Run, number: int, wait: float) -> None:
         self._suspend(run, suspended=False)
