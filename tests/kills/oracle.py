@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .killer import Killer
     from .users import Command
 
+_FIELDS = "JobIDRaw,JobID,JobName,State,ExitCode"
 #: Job ids of one question to ``sacct``.
 _MANY = 500
 #: Seconds after which an order that was acknowledged has reached the processes: all daemons were there by then.
@@ -34,13 +35,10 @@ class Run:
     state: str
     code: int
     signal: int
-    reason: str
+    #: Whether it is said that nobody knows how it ended.
+    is_unknown: bool = False
+    #: States and exit codes of steps, by their names; below zero the signal.
     steps: dict[str, tuple[str, int]] = field(default_factory=dict)
-
-    @property
-    def is_unknown(self) -> bool:
-        """Whether it is said that nobody knows how it ended."""
-        return self.reason == "SystemFailure"
 
     @property
     def has_ended(self) -> bool:
@@ -79,19 +77,21 @@ def examine(cluster: LiveCluster, ledger: Ledger, commands: Sequence[Command], k
 
 def _runs(cluster: LiveCluster) -> list[Run]:
     """Give all runs that ``sacct`` tells of, each job's in their order, with their steps."""
-    ids, runs = sorted(cluster.ended()), []
+    ended = cluster.ended()
+    ids, runs = sorted(ended), list[Run]()
     for start in range(0, len(ids), _MANY):
         asked = ",".join(map(str, ids[start : start + _MANY]))
-        said = cluster.run("sacct", "-nPDj", asked, "-o", "JobIDRaw,JobID,JobName,State,ExitCode,Reason").stdout
-        for text in said.splitlines():
-            raw, shown, name, state, codes, reason = text.split("|")
+        for text in cluster.run("sacct", "-nPDj", asked, "-o", _FIELDS).stdout.splitlines():
+            raw, shown, name, state, codes = text.split("|")
             job_id, _, step = raw.partition(".")
             array_id, _, task = shown.partition("_")
             code, signal = map(int, codes.split(":"))
             if not step:
-                runs.append(Run(int(job_id), int(array_id), task or "-", name, state.split()[0], code, signal, reason))
+                runs.append(Run(int(job_id), int(array_id), task or "-", name, state.split()[0], code, signal))
             elif step != "batch":
                 runs[-1].steps[name] = state.split()[0], -signal or code
+    for run in {run.job_id: run for run in runs}.values():
+        run.is_unknown = ended[run.job_id].get("reason") == "SystemFailure"
     return runs
 
 
@@ -99,7 +99,8 @@ def _unlike(cluster: LiveCluster, runs: list[Run]) -> Iterator[str]:
     """Name jobs that ``sacct`` shows otherwise than they are on record."""
     last = {run.job_id: run for run in runs}
     for job_id, one in cluster.ended().items():
-        run, code = last.get(job_id), (one.get("exit_code", 0), one.get("signal", 0))
+        # As Slurm's, it takes 128 from codes of signals.
+        run, code = last.get(job_id), (one.get("exit_code", 0) % 128, one.get("signal", 0))
         if run is None or run.state != one["state"] or (run.has_ended and (run.code, run.signal) != code):
             yield f"{one['name']}: on record is of job {job_id} {one['state']} {code}, sacct says {run}"
 

@@ -18,6 +18,7 @@ from .oracle import examine
 from .users import PATIENCE, User
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 _CONF = """
@@ -42,6 +43,12 @@ KINDS = {
     "hold": 1,
     "timeout": 1,
     "frail": 1,
+    "wait": 2,
+    "srun": 3,
+    "srun_waits": 2,
+    "salloc": 2,
+    "salloc_waits": 2,
+    "gone": 2,
 }
 USERS = 8
 #: Lines of the log that are shown when something was found.
@@ -68,7 +75,7 @@ class Played:
             for name, counts in (("kills", self.kills), ("commands", self.commands), ("runs", self.states))
         ]
         if not self.findings:
-            return "\n".join([*counts, "findings: none"])
+            return "\n".join([f"seed {self.seed}", *counts, "findings: none"])
         where = f"seed {self.seed}; log {self.folder / 'log'}, of the cluster {self.folder / 'state'}"
         return "\n".join([*counts, "the log ends:", *self.last, where, f"findings: {len(self.findings)}", *self.findings])
 
@@ -99,7 +106,7 @@ def play(folder: Path, seed: int, kills: int, kinds: dict[str, int] | None = Non
     return played
 
 
-def _play(played: Played, kills: int, kinds: dict[str, int], users: int, log) -> None:
+def _play(played: Played, kills: int, kinds: dict[str, int], users: int, log: Callable[[str], None]) -> None:
     folder, seed = played.folder, played.seed
     ledger = Ledger(folder / "ledger")
     with LiveCluster(folder, _CONF) as cluster:
@@ -125,7 +132,18 @@ def _play(played: Played, kills: int, kinds: dict[str, int], users: int, log) ->
             if user.is_alive():
                 played.findings.append(f"{user.name} still waits")
         cluster.run("scontrol", "update", "nodename=n4", "state=resume", check=False)
-        cluster.wait(lambda: not cluster.status()["jobs"], PATIENCE)
+        _let_end(cluster)
         found = examine(cluster, ledger, commands, killer)
         played.findings += found.findings
         played.states = found.states
+
+
+def _let_end(cluster: LiveCluster) -> None:
+    """Wait for the end of all jobs; those are released first whose users do not know that they have them."""
+    for job_id in cluster.run("squeue", "-h", "-t", "PD", "-o", "%A").stdout.split():
+        cluster.run("scontrol", "release", job_id, check=False)
+    try:
+        cluster.wait(lambda: not cluster.status()["jobs"], PATIENCE)
+    except AssertionError:
+        left = cluster.run("squeue", "-h", "-o", "%i %j %T %r").stdout
+        raise AssertionError(f"these jobs have not ended: {left}") from None

@@ -153,7 +153,7 @@ class User(threading.Thread):
                 self._order(command, "requeue", "scontrol", "requeue", str(command.job_id))
 
     def _suspend(self) -> None:
-        command = self._submit("suspend", seconds=1.0, steps=self._random.randrange(2) if "steps" in self._kinds else 0)
+        command = self._submit("suspend", seconds=1.0, steps=self._random.randrange(2))
         if self._begun(command):
             self._order(command, "suspend", "scontrol", "suspend", str(command.job_id))
             time.sleep(self._random.random() * 2)
@@ -175,7 +175,7 @@ class User(threading.Thread):
 
     def _frail(self) -> None:
         command = self._submit("frail", "-p", FRAIL, seconds=1.0)
-        if self._begun(command) and self._random.random() < 0.7:
+        if self._begun(command) and self._random.random() < 0.4:
             self._order(command, "down", "scontrol", "update", "nodename=n4", "state=down", "reason=kills")
             self._until_heard(command, "up", "scontrol", "update", "nodename=n4", "state=resume")
 
