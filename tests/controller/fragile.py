@@ -33,8 +33,8 @@ def main(state: str, conf: str, at: str, when: str) -> None:
             if count == int(at):
                 os._exit(9)
 
-        Database.write = fragile  # type: ignore[method-assign]
-        print("up", flush=True)
+        Database.write = fragile  # type: ignore[assignment, method-assign]
+        os.write(1, b"up\n")
 
     serve(Settings(Path(state), Path(conf)), count_from_now)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rota.client.away import PATIENCE
 from rota.testing.live import LiveCluster, virtual_nodes
 
 if TYPE_CHECKING:
@@ -172,21 +173,17 @@ def test_who_waits_for_the_end_learns_it(cluster: LiveCluster, how: str) -> None
 
 
 def test_who_waits_for_a_step_gets_it(cluster: LiveCluster) -> None:
-    script = "srun -n4 sh -c 'touch first; until test -e second; do sleep 0.1; done' & until test -e first; do sleep 0.1; done; srun -n1 sh -c 'echo done > third'; exit $?"
-    job_id = cluster.submit("-n4", "-N1", "-o", "waits.txt", "--wrap", script)
-    cluster.wait(
-        lambda: (
-            "retrying" in (cluster.directory / "waits.txt").read_text()
-            if (cluster.directory / "waits.txt").exists()
-            else False
-        )
-    )
+    first = "srun -n4 sh -c 'touch first; until test -e second; do sleep 0.1; done'"
+    script = f"{first} & until test -e first; do sleep 0.1; done; srun -n1 sh -c 'touch third'; exit $?"
+    said = cluster.directory / "waits.txt"
+    job_id = cluster.submit("-n4", "-N1", "-o", said.name, "--wrap", script)
+    cluster.wait(lambda: said.exists() and "retrying" in said.read_text())
     cluster.kill()
     cluster.up()
     time.sleep(0.5)
     (cluster.directory / "second").touch()
     cluster.idle()
-    assert (cluster.directory / "waits.txt").read_text().count("retrying") == 1
+    assert said.read_text().count("retrying") == 1
     assert _steps(cluster, job_id) == ["batch|COMPLETED|0:0", "0|COMPLETED|0:0", "1|COMPLETED|0:0"]
 
 
@@ -244,19 +241,61 @@ def test_signals_for_steps_whose_commands_are_not_back_yet(cluster: LiveCluster)
     assert cluster.ended()[job_id]["exit_code"] == 6
 
 
-#: Commands by what they do, the exit status, and what they leave in the file ``ran``, once.
+@pytest.mark.slow
+def test_a_controller_that_is_away_for_longer(cluster: LiveCluster, full: Callable[[], None]) -> None:
+    waiting = [
+        _Command(cluster, "srun", "-n1", "echo", "there"),
+        _Command(cluster, "salloc", "-n1", "echo", "there"),
+        _Command(cluster, "sbatch", "-Q", "--wait", "-n1", "-o", "/dev/null", "--wrap", "exit 3"),
+    ]
+    _pending(cluster, 3)
+    full()
+    cluster.idle()
+    out = [one.ended() for one in waiting]
+    assert [one[:2] for one in out] == [(0, "there\n"), (0, "there\n"), (3, "")]
+
+    script = "until test -e later; do sleep 0.1; done; exec srun sh -c 'echo ran; exit 4'"
+    within = _Command(cluster, "sbatch", "-Q", "--wait", "-n1", "-o", "within.txt", "--wrap", script)
+    step = _Command(cluster, "srun", "-n1", "sh", "-c", "until test -e later; do sleep 0.1; done; exit 5")
+    cluster.wait(lambda: cluster.run("squeue", "-h", "-t", "R", "-o", "%A").stdout.count("\n") == 2)
+    held = _Command(cluster, "srun", "-H", "-n1", "true")
+    _pending(cluster, 1)
+    cluster.rota("down")
+    (cluster.directory / "later").touch()
+    time.sleep(PATIENCE + 2)
+    cluster.up()
+    status, _, err = within.ended()
+    assert (status, err.count("\n")) == (4, 1)
+    assert "Currently unable to load job state information, retrying" in err
+    said = (cluster.directory / "within.txt").read_text()
+    assert said.startswith("srun: Slurm controller not responding, sleeping and retrying.\nran\n")
+    status, _, err = step.ended()
+    assert status == 5
+    assert err.count("srun: Slurm controller not responding, sleeping and retrying.\n") == 1
+    cluster.run("scancel", "-u", "root")
+    status, _, err = held.ended()
+    assert status == 1
+    assert err.splitlines()[-2:] == [
+        "srun: Slurm controller not responding, sleeping and retrying.",
+        "srun: error: Job allocation has been revoked.",
+    ]
+
+
+#: Commands by what they are, with what they read, and the exit status. Their job leaves a line in the file ``ran``.
+_RUN = "echo ran >> ran; exit 3"
 _TO_LOSE = {
-    "srun": (["srun", "-n1", "sh", "-c", "echo ran >> ran; exit 3"], 3),
-    "salloc": (["salloc", "-n1", "sh", "-c", "echo ran >> ran; exit 3"], 3),
-    "salloc and srun": (["salloc", "-n1", "srun", "sh", "-c", "echo ran >> ran; exit 3"], 3),
-    "sbatch": (["sbatch", "-o", "/dev/null", "--wrap", "echo ran >> ran; exit 3"], 0),
-    "sbatch --wait": (["sbatch", "--wait", "-o", "/dev/null", "--wrap", "srun sh -c 'echo ran >> ran; exit 3'"], 3),
-    "a queue": (["sbatch", "--wait", "-o", "/dev/null", "--wrap", "srun -n1 sleep 0.1; srun sh -c 'echo ran >> ran; exit 3'"], 3),
-}  # fmt: skip
+    "srun": (["srun", "-n1", "sh", "-c", _RUN], "", 3),
+    "salloc": (["salloc", "-n1", "sh", "-c", _RUN], "", 3),
+    "salloc and srun": (["salloc", "-n1", "srun", "sh", "-c", _RUN], "", 3),
+    "sbatch": (["sbatch", "-o", "/dev/null"], f"#!/bin/sh\n{_RUN}\n", 0),
+    "sbatch --wait": (["sbatch", "--wait", "-o", "/dev/null"], f"#!/bin/sh\n{_RUN}\n", 3),
+    "two steps": (["sbatch", "--wait", "-o", "/dev/null", "--wrap", f"srun true; srun sh -c '{_RUN}'"], "", 3),
+}
 
 
-def _lose(cluster: LiveCluster, words: list[str], code: int, at: int, when: str) -> bool:
+def _lose(cluster: LiveCluster, name: str, at: int, when: str) -> bool:
     """Give a command to a controller that is lost at one commit, which another follows; say whether it was lost."""
+    words, stdin, code = _TO_LOSE[name]
     (cluster.directory / "ran").unlink(missing_ok=True)
     known = set(cluster.ended())
     fragile = subprocess.Popen(
@@ -266,7 +305,11 @@ def _lose(cluster: LiveCluster, words: list[str], code: int, at: int, when: str)
     assert fragile.stdout is not None
     with fragile.stdout:
         assert fragile.stdout.readline() == b"up\n"
-    one = _Command(cluster, *words)
+    one = _Command(cluster, *words, stdin=subprocess.PIPE)
+    assert one.process.stdin is not None
+    one.process.stdin.write(stdin)  # through a pipe, from which it comes once
+    one.process.stdin.close()
+    one.process.stdin = None
     while one.process.poll() is None and fragile.poll() is None:
         time.sleep(0.02)
     time.sleep(0.1 * (at % 3))
@@ -275,27 +318,27 @@ def _lose(cluster: LiveCluster, words: list[str], code: int, at: int, when: str)
         fragile.terminate()
         fragile.wait()
     cluster.up()
-    status, _, err = one.ended()
+    status, out, err = one.ended()
     assert status == code, err
+    assert words[0] != "sbatch" or out.count("Submitted") == out.count("\n") == 1
     cluster.idle()
     assert (cluster.directory / "ran").read_text() == "ran\n"
     (job_id,) = set(cluster.ended()).difference(known)
     record = cluster.ended()[job_id]
     assert (record["state"], record["exit_code"]) == ("FAILED", 3)
-    for step in _steps(cluster, job_id):
-        assert step.partition("|")[2] in {"FAILED|3:0", "COMPLETED|0:0"}
+    assert {step.partition("|")[2] for step in _steps(cluster, job_id)} <= {"FAILED|3:0", "COMPLETED|0:0"}
     cluster.rota("down")
     return is_lost
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("words", _TO_LOSE)
-def test_lost_at_each_commit(tmp_path: Path, words: str, when: str) -> None:
+@pytest.mark.parametrize("name", _TO_LOSE)
+def test_lost_at_each_commit(tmp_path: Path, name: str, when: str) -> None:
     with LiveCluster(tmp_path, virtual_nodes(1)) as cluster:
         cluster.rota("down")
         at = 1
-        while _lose(cluster, *_TO_LOSE[words], at, when):
+        while _lose(cluster, name, at, when):
             at += 1
         assert at > 2
 
@@ -303,5 +346,5 @@ def test_lost_at_each_commit(tmp_path: Path, words: str, when: str) -> None:
 def test_lost_at_some_commits(tmp_path: Path) -> None:
     with LiveCluster(tmp_path, virtual_nodes(1)) as cluster:
         cluster.rota("down")
-        for at, when in ((1, "after"), (2, "after"), (3, "after")):
-            assert _lose(cluster, *_TO_LOSE["srun"], at, when)
+        for name, at, when in (("srun", 1, "after"), ("srun", 2, "after"), ("sbatch --wait", 1, "before")):
+            assert _lose(cluster, name, at, when)

@@ -5,7 +5,8 @@ to contact slurm controller``. What stands before that is as Slurm 22.05.8 print
 ``sacct``, ``sacctmgr`` and ``sreport`` ask a daemon of their own, and ``sstat`` says that there are no steps.
 
 Before they say so they wait for a controller that is being started again, as Slurm's wait for any. One that waits for
-resources or the end of a job, or may have been given them, waits for ever: there is nobody else who would use them.
+resources or the end of a job, or may have been given them, waits for ever, and so does a step within a job: there is
+nobody else who would use what they have.
 """
 
 import _socket
@@ -130,6 +131,8 @@ def may_be_given_again(call: "Call") -> bool:
 
 def _has_a_job(call: "Call") -> bool:
     """Whether a command has a job, or may have: it may have been made, and what it said was lost."""
+    if call.name == "srun" and b"ROTA_RUN" in posix.environ:
+        return True  # it is part of one, which would fail
     return call.makes and (call.known_as.isdigit() or (call.was_sent and call.name != "sbatch"))
 
 

@@ -11,7 +11,8 @@ import _signal as signal  # type: ignore[import-not-found]
 import os
 import time
 
-from rota.client import streams, thin
+from rota.client import streams
+from rota.client.attached import Attached
 from rota.client.processes import (
     HANDED_ON,
     TO_END,
@@ -29,7 +30,7 @@ from rota.client.processes import (
     tasks_text,
     usage,
 )
-from rota.client.small_json import dumps, loads
+from rota.client.small_json import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 
     Server = pmi.Server | pmix.Server
 
-#: Seconds after which it is tried again to reach the controller, at first and later, and after which that is said.
-_RETRY, _LONGEST, _PATIENCE = 0.2, 1.0, 10.0
 #: Signals by which a task that was told to end may end.
 _OF_ENDS = (signal.SIGTERM, signal.SIGKILL)
 #: Seconds within which ends of tasks are told together.
@@ -75,7 +74,7 @@ class Step:
 
     def __init__(self, spec: "dict[str, Any]", controller: "_socket.socket") -> None:
         self._spec = spec
-        self._controller: _socket.socket | None = controller
+        self._attached = Attached(spec, controller)
         self._name = f"{spec['job']}.{spec['step']}"
         self._tasks: dict[int, Task] = {}
         self._streams = streams.Streams(spec)
@@ -87,10 +86,6 @@ class Step:
         self._kill_at = self._over_at = self._say_at = 0.0
         self._told = self._aborted = self._was_forced = False
         self._last_interrupt = 0.0
-        self._reconnect_at, self._pause_to_connect = 0.0, _RETRY
-        self._received = b""
-        #: Whether the controller has said that the step is over.
-        self._is_over = False
 
     # ---- start ------------------------------------------------------------------------------------------------
 
@@ -176,17 +171,16 @@ class Step:
 
     def _turn(self) -> None:
         """Wait for what happens, and handle it."""
-        readers = [self._wakeup, *self._streams.readers]
-        if self._controller is not None:
-            readers.append(self._controller.fileno())
+        readers = [self._wakeup, *self._streams.readers, *self._attached.readers]
         if self._mpi is not None:
             readers += self._mpi.readers
         readable, writable = ready(readers, self._streams.writers, self._pause())
         if self._wakeup in readable:
             for number in os.read(self._wakeup, 4096):
                 self._take_signal(number)
-        if self._controller is not None and self._controller.fileno() in readable:
-            self._hear()
+        if set(self._attached.readers).intersection(readable):
+            for number in self._attached.hear():
+                self._told_by_controller(number)
         self._streams.serve(readable, writable)
         if self._mpi is not None:
             self._mpi.serve(readable)
@@ -202,10 +196,7 @@ class Step:
             self._say(f"First task exited {wait}s ago")
             self._say_states()
             self._terminate(signal.SIGKILL)
-        if self._controller is None and not self._is_over and now >= self._reconnect_at:
-            self._reconnect_at = now + self._pause_to_connect
-            self._pause_to_connect = min(self._pause_to_connect * 1.2, _LONGEST)
-            self._reconnect()
+        self._attached.look()
 
     def _pause(self) -> float | None:
         """Give the seconds until something is due; ``None``: nothing is."""
@@ -214,8 +205,8 @@ class Step:
             times.append(self._say_at)
         if self._spec["wait"] and self._first_end and not self._aborted:
             times.append(self._first_end + self._spec["wait"])
-        if self._controller is None and not self._is_over:
-            times.append(self._reconnect_at)
+        if (again_at := self._attached.again_at) is not None:
+            times.append(again_at)
         return max(min(times) - time.monotonic(), 0.0) if times else None
 
     def _reap(self) -> None:
@@ -326,46 +317,12 @@ class Step:
 
     # ---- the controller ---------------------------------------------------------------------------------------
 
-    def _hear(self) -> None:
-        """Take what the controller says: signals for the tasks."""
-        try:
-            data = b"" if self._controller is None else self._controller.recv(4096)
-        except OSError:  # it was killed before it had read all
-            data = b""
-        if not data:
-            self._hang_up()
-            return
-        self._received += data
-        while len(self._received) >= 5:
-            end = 5 + int.from_bytes(self._received[1:5], "big")
-            if len(self._received) < end:
-                return
-            letter, said, self._received = self._received[:1], self._received[5:end], self._received[end:]
-            if letter == b"k":
-                self._told_by_controller(int(said))
-            elif letter == b"x":
-                self._is_over |= said == b"0"
-
-    def _hang_up(self) -> None:
-        if self._controller is not None:
-            self._controller.close()
-            self._controller = None
-
     def _told_by_controller(self, number: int) -> None:
         if number == signal.SIGKILL:
             if not self._aborted:
                 self._abort(number)
         else:
             self._send(number)
-
-    def _reconnect(self) -> None:
-        """Connect to a controller that was away."""
-        step = str(self._spec["job"]), str(self._spec["step"])
-        try:
-            self._controller = thin.ask("attach", *step, key=self._spec["key"])
-        except OSError:
-            return
-        self._received = b""
 
     def _finish(self) -> int:
         """Tell the controller how the step has ended, and give the exit status."""
@@ -380,50 +337,8 @@ class Step:
         end = {"status": status, "cancelled": self._aborted and self._aborter is None, "usage": usage(self._floor)}
         if self._mpi is not None:
             self._mpi.close()
-        self._tell(end)
+        self._attached.tell(end, self._wakeup, self._say)
         return status
-
-    def _tell(self, end: "dict[str, Any]") -> None:
-        """Say how the step has ended, until the controller has heard it, or a signal says not to wait for that."""
-        data = dumps(end)
-        message = b"+" + len(data).to_bytes(4, "big") + data
-        pause, say_at = _RETRY, time.monotonic() + _PATIENCE
-        while not self._is_over:
-            try:
-                if self._controller is not None:
-                    self._controller.sendall(message)
-                    if self._is_heard():
-                        return
-            except OSError:
-                pass
-            self._hang_up()
-            if self._is_told_to_end(pause):
-                return
-            pause = min(pause * 1.2, _LONGEST)
-            if time.monotonic() > say_at:
-                say_at = float("inf")
-                self._say("Slurm controller not responding, sleeping and retrying.")
-            self._reconnect()
-
-    def _is_heard(self) -> bool:
-        """Wait until the controller has heard how the step has ended, or a signal says not to wait for that."""
-        while self._controller is not None:
-            readable, _ = ready([self._wakeup, self._controller.fileno()], [], None)
-            if self._wakeup in readable and self._is_told_to_end(0):
-                return True
-            if self._controller.fileno() in readable:
-                letter, said = thin.frame(self._controller)
-                if letter == b"x":
-                    return said == b"0"  # else it has too much to do
-        return False
-
-    def _is_told_to_end(self, seconds: float) -> bool:
-        """Wait for some time; say whether a signal came by which this program is to end."""
-        until = time.monotonic() + seconds
-        while ready([self._wakeup], [], max(until - time.monotonic(), 0))[0]:
-            if {signal.SIGINT, *TO_END}.intersection(os.read(self._wakeup, 4096)):
-                return True
-        return False
 
 
 def main(data: bytes, controller: "_socket.socket") -> int:

@@ -58,7 +58,7 @@ def main() -> int:
             except OSError:
                 return away.tell(call)
         try:
-            return call.give(connection)
+            status = call.give(connection)
         except OSError:
             connection.close()
             sys.path.insert(0, PACKAGES)
@@ -66,6 +66,8 @@ def main() -> int:
 
             if not away.may_be_given_again(call):
                 return away.tell(call)
+        else:
+            return become(call, connection) if status is None else status
 
 
 class Call:
@@ -92,12 +94,14 @@ class Call:
         self.known: list[tuple[bytes, bytes]] = []
         #: The files that the controller has asked for: one may be a pipe, from which nothing comes again.
         self.files: dict[bytes, tuple[bytes, bytes]] = {}
+        #: As what this goes on.
+        self.program = b""
         #: How often the controller was lost; and when this is given up unless it has a job, by `time.monotonic`.
         self.losses = 0
         self.until = 0.0
 
-    def give(self, connection: _socket.socket) -> int:
-        """Give the command, and do what the controller says, up to the exit status.
+    def give(self, connection: _socket.socket) -> int | None:
+        """Give the command, and do what the controller says, up to the exit status; ``None``: go on as a program.
 
         Raises:
             OSError: the controller was lost.
@@ -118,11 +122,14 @@ class Call:
                     return 1  # nobody reads it
             elif letter == b"j":
                 self.known_as = data.decode()
+            elif letter == b"b" and self.known_as:
+                raise OSError  # it was let in before
             elif uid not in (0, posix.getuid()):  # it is only quoted
                 posix.write(2, b"error: a controller of another user must not use files or start programs here\n")
                 return 1
             elif letter == b"m":
-                return become(data, connection)
+                self.program = data
+                return None
             elif letter == b"r":
                 if data not in self.files:
                     self.files[data] = content(data)
@@ -200,14 +207,18 @@ def ask(name: str, *arguments: str, key: str = "") -> _socket.socket:
     return connection
 
 
-def become(data: bytes, connection: _socket.socket) -> int:
+def become(call: Call, connection: _socket.socket) -> int:
     """Go on as another program of `rota.client`."""
     sys.path.insert(0, PACKAGES)
     from rota.client import thin  # noqa: PLW0406 - this program, as the others import it
 
     thin.STATE = STATE
-    name, _, rest = data.partition(b"\0")
-    return int(__import__(f"rota.client.{name.decode()}", fromlist=["main"]).main(rest, connection))
+    name, _, rest = call.program.partition(b"\0")
+    try:
+        return int(__import__(f"rota.client.{name.decode()}", fromlist=["main"]).main(rest, connection))
+    except OSError as error:  # there is no room for another process, or the like
+        posix.write(2, f"{call.name}: error: {error.strerror or error}\n".encode())
+        return 1
 
 
 def line() -> bytes:

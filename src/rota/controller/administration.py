@@ -107,6 +107,7 @@ async def _over(cluster: Cluster, call: Call, terminal: Terminal, job_id: int) -
     """Tell a client that uses an allocation, and has lost its controller, when that is over."""
     job = cluster.driver.engine.jobs.get(job_id)
     if job is None:
+        await cluster.driver.keep([])  # so its record is there
         return 0
     if call.uid != job.user_id:
         return 1

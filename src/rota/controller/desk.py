@@ -89,6 +89,7 @@ class Desk:
                     call = await read_call(reader, (pid, uid, gid))
                 await self._answer(call, terminal)
         except CrowdedError:
+            terminal.busy()
             terminal.error("error: you have too many commands running at a time: try it again later\n")
             terminal.end(1)
         except (WireError, ConnectionError, TimeoutError):

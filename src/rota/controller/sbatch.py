@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rota.commands.sbatch_options import SHORT
 from rota.commands.submission import TABLE, read_command_line, read_submission
 from rota.controller.command_names import name_of
-from rota.controller.given_again import ended_jobs, known_job
+from rota.controller.given_again import ended_jobs, known_job, no_longer_found
 from rota.controller.submitting import (
     TOO_LONG,
     RefusedError,
@@ -108,30 +108,35 @@ async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: S
             terminal.out(f"Submitted batch job {job_id}{named and f' on cluster {named}'}\n")
         if "wait" not in texts:
             return 0
-        if known is not None and not _catch_up(cluster, end, name):
-            raise RefusedError(f"error: Job {job_id} no longer found and exit code not found")
+        if known is not None:
+            _catch_up(cluster, end, name)
         return await end.status
     finally:
         if "wait" in texts:
             driver.on_finished.remove(end)
 
 
-def _catch_up(cluster: Cluster, end: _Ending, name: str) -> bool:
-    """Take into account what has ended while nobody waited; say whether anything is known of the job.
+def _catch_up(cluster: Cluster, end: _Ending, name: str) -> None:
+    """Take into account what has ended while nobody waited.
 
     Args:
         cluster: The cluster.
         end: The wait for its end.
         name: The name of its submission.
+
+    Raises:
+        RefusedError: nothing is known of it any more.
     """
     ended = ended_jobs(cluster, name)
     for one in ended:
         end.add(one["exit_code"], one["signal"], completed=one["base_state"] == JobState.COMPLETED.value)
     engine = cluster.driver.engine
-    is_live = end.job_id in engine.jobs or engine.view.has_array(end.job_id)
-    if ended and not is_live:
+    ending = [one.job for one in cluster.runs.ending.values()]  # their ends are told when they are on disk
+    is_ending = any(end.job_id in {one.job_id, one.array_job_id} for one in ending)
+    if not is_ending and end.job_id not in engine.jobs and not engine.view.has_array(end.job_id):
+        if not ended:
+            raise no_longer_found(end.job_id)
         end.is_over()
-    return is_live or bool(ended)
 
 
 async def _until_taken(cluster: Cluster, terminal: Terminal, submitted: Submitted) -> None:

@@ -27,7 +27,7 @@ class Submissions:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._known: dict[str, Submission] = {}
-        #: The job, or the array, with which each was handed in, as far as that is known without the database.
+        #: The job, or the array, with which each that is kept was handed in; 0: its record tells, as it has ended.
         self._jobs: dict[str, int] = {}
         #: When jobs ended, and what was handed in with them, in this order.
         self._left: deque[tuple[int, str]] = deque()
@@ -42,6 +42,7 @@ class Submissions:
         self._jobs = live
         left = sorted(set(self._database.payloads()).difference(live))
         self._left = deque((now, payload) for payload in left)
+        self._jobs |= dict.fromkeys(left, 0)
 
     def of(self, payload: str) -> Submission:
         """Give what was handed in with a job; nothing for a job without."""
@@ -61,7 +62,7 @@ class Submissions:
         self._jobs.pop(payload, None)
 
     def job_of(self, payload: str) -> int | None:
-        """Give the job with which something was handed in; ``None``: that is not known here any more."""
+        """Give the job with which something was handed in; 0: one that has ended; ``None``: it is not kept."""
         return self._jobs.get(payload)
 
     def keep(self, payload: str, submission: Submission) -> None:

@@ -12,6 +12,7 @@ o text for standard output
 e text for standard error
 r a path: the client answers ``+``, a length and what is in that file, or ``-``, a length and why it cannot be read; for
   an empty path it reads standard input
+b nothing: what follows is only because there are too many calls, and a call that was given before is given again later
 j the id of the job that was made for the command: from now on the client gives it again until it learns what became
   of the job; only in version 2
 m a program of `rota.client`, a zero byte, and JSON: the client goes on as that program
@@ -99,6 +100,10 @@ class Terminal:
     def end(self, status: int) -> None:
         """Give the exit status."""
         self._send(b"x", str(status))
+
+    def busy(self) -> None:
+        """Tell the client that nothing is wrong with its call but that there are too many."""
+        self._send(b"b", "")
 
     def has_job(self, call: Call, job_id: int) -> None:
         """Tell a client that can give its command again which job was made for it."""

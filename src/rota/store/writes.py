@@ -78,6 +78,11 @@ def set_fact(name: str, value: str) -> list[Write]:
     return [Write(_DROP_FACT, {"fact": name}), Write(_ADD_FACT, {"name": name, "value": value})]
 
 
+def add_fact(name: str, value: str) -> Write:
+    """Add a fact that there is not."""
+    return Write(_ADD_FACT, {"name": name, "value": value})
+
+
 def drop_fact(name: str) -> Write:
     """Remove a fact."""
     return Write(_DROP_FACT, {"fact": name})

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from rota.controller.command_names import Process
 from rota.controller.steps.layout import StepBusyError, StepError, lay_out
 from rota.core import events as ev
+from rota.core.effects import JobFinished, RunRequeued
 from rota.model import JobState
 from rota.model.step import StepRecord, Usage
-from rota.store.writes import drop_fact, set_fact
+from rota.store.writes import add_fact, drop_fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from rota.controller.steps.clients import StepClients
     from rota.controller.steps.layout import Layout
     from rota.controller.wire import Call
+    from rota.core.effects import Effect
     from rota.core.job import Job
     from rota.model import JobRecord
+    from rota.store import Write
 
     #: Job id, restart count of the job, step id.
     _Key = tuple[int, int, str]
@@ -59,17 +62,17 @@ class Steps:
         self._driver = driver
         self._clock = clock
         self._clients = clients
-        #: The commands of steps, if they can ask again; and of these the steps for which nobody has come yet.
+        #: The commands of the steps of running jobs, if they can ask again; and of these the steps that run, and for
+        #: which nobody has come yet.
         self._commands: dict[_Key, str] = {}
         self._unclaimed: set[_Key] = set()
         for name, command in facts.items():
             if name.startswith(_FACT):
                 job_id, restart_count, step_id = name.removeprefix(_FACT).split(".")
                 self._commands[int(job_id), int(restart_count), step_id] = command
-        for key in list(self._commands):
-            if self.find(*key) is None:
-                self._forget(key)
-        self._unclaimed.update(self._commands)
+        if over := [key for key in self._commands if not self._running(*key[:2])]:
+            driver.write([write for key in over for write in self._forget(key)])
+        self._unclaimed.update(key for key in self._commands if self.find(*key))
         for job in driver.engine.jobs.values():
             for step in job.steps:
                 if step.end_time is None:
@@ -77,11 +80,20 @@ class Steps:
         #: Those who wait until a step of a job has ended, or the job.
         self._waiting: dict[int, list[asyncio.Future[None]]] = {}
         driver.on_finished.append(self._job_ended)
+        driver.on_handled.append(self._handled)
 
     def _job_ended(self, record: JobRecord) -> None:
         self._wake(record.job_id)
-        for step in record.steps:
-            self._forget((record.job_id, record.restart_count, step.step_id))
+
+    def _handled(self, _: ev.Event, effects: list[Effect], __: int) -> list[Write]:
+        """Give what to write when runs have ended: so are their steps."""
+        return [
+            write
+            for effect in effects
+            if isinstance(effect, JobFinished | RunRequeued)
+            for step in effect.record.steps
+            for write in self._forget((effect.record.job_id, effect.record.restart_count, step.step_id))
+        ]
 
     def _wake(self, job_id: int) -> None:
         for one in self._waiting.pop(job_id, []):
@@ -115,7 +127,7 @@ class Steps:
         most = self._driver.engine.view.settings.max_step_count
         command = _command(call)
         while found := self._running(job_id, restart_count):
-            known = next((one for one in self._steps_of(found, command) if one.end_time is None), None)
+            known = self._step_of(found, command) if call.is_again else None
             try:
                 layout = lay_out(request, self._driver.engine.view.allocation(job_id), _held(found, known))
             except StepBusyError as error:
@@ -147,19 +159,18 @@ class Steps:
             self._unclaimed.discard(key)
             if command and known is None:
                 self._commands[key] = command
-                self._driver.write(set_fact(_fact(key), command))
+                self._driver.write([add_fact(_fact(key), command)])
             if why := await self._record(job_id, restart_count, step):
-                self._forget(key)
+                self._commands.pop(key, None)
                 raise StepError(why)
             return step_id, layout
         return None
 
-    def _steps_of(self, job: Job, command: str) -> list[StepRecord]:
-        """Give the steps of a job that a command has."""
-        if not command:
-            return []
-        keys = (job.job_id, job.restart_count)
-        return [one for one in job.steps if self._commands.get((*keys, one.step_id)) == command]
+    def _step_of(self, job: Job, command: str) -> StepRecord | None:
+        """Give the step of a job that was made for a command, and runs; ``None``: there is none."""
+        run = job.job_id, job.restart_count
+        running = (one for one in job.steps if one.end_time is None)
+        return next((one for one in running if self._commands.get((*run, one.step_id)) == command), None)
 
     def find(self, job_id: int, restart_count: int, step_id: str) -> tuple[Job, StepRecord] | None:
         """Find a step that runs; ``None``: there is none."""
@@ -179,7 +190,7 @@ class Steps:
 
     def orphans(self) -> list[tuple[int, int, str]]:
         """Give the steps that run, and whose commands ended when no controller saw it."""
-        return [key for key in self._unclaimed if _process(self._commands.get(key, "")).is_gone]
+        return [key for key in self._unclaimed if _process(self._commands[key]).is_gone]
 
     async def lost(self, job_id: int, restart_count: int, step_id: str) -> None:
         """Record that the command of a step was killed, unless the step has ended."""
@@ -215,7 +226,8 @@ class Steps:
                 usage=usage,
             )
             if not await self._record(job_id, restart_count, end):
-                self._forget(key)
+                self._clients.forget(job_id, step_id)
+                self._unclaimed.discard(key)
                 break
             await asyncio.sleep(_RETRY)  # until the disk can be written again
         self._wake(job_id)
@@ -225,12 +237,11 @@ class Steps:
         refused = await self._driver.request(ev.StepChanged(job_id=job_id, restart_count=restart_count, step=step))
         return "" if refused is None else refused.message
 
-    def _forget(self, key: _Key) -> None:
-        """Forget which command has a step that has ended."""
+    def _forget(self, key: _Key) -> list[Write]:
+        """Forget which command had a step whose job has ended, and give what to write."""
         self._clients.forget(key[0], key[2])
         self._unclaimed.discard(key)
-        if self._commands.pop(key, None) is not None:
-            self._driver.write([drop_fact(_fact(key))])
+        return [] if self._commands.pop(key, None) is None else [drop_fact(_fact(key))]
 
     def _running(self, job_id: int, restart_count: int) -> Job | None:
         """Find the job of a run; ``None``: that is over. Another engine may have another record of it."""
