@@ -15,7 +15,7 @@ from rota.testing.live import LiveCluster
 from .killer import Killer
 from .ledger import Ledger
 from .oracle import examine
-from .users import PATIENCE, User
+from .users import PATIENCE, User, World
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,9 @@ class Played:
         if not self.findings:
             return "\n".join([f"seed {self.seed}", *counts, "findings: none"])
         where = f"seed {self.seed}; log {self.folder / 'log'}, of the cluster {self.folder / 'state'}"
-        return "\n".join([*counts, "the log ends:", *self.last, where, f"findings: {len(self.findings)}", *self.findings])
+        return "\n".join(
+            [*counts, "the log ends:", *self.last, where, f"findings: {len(self.findings)}", *self.findings]
+        )
 
 
 def play(folder: Path, seed: int, kills: int, kinds: dict[str, int] | None = None, users: int = USERS) -> Played:
@@ -110,11 +112,9 @@ def _play(played: Played, kills: int, kinds: dict[str, int], users: int, log: Ca
     folder, seed = played.folder, played.seed
     ledger = Ledger(folder / "ledger")
     with LiveCluster(folder, _CONF) as cluster:
-        killer = Killer(cluster, Random(f"{seed} killer"), log)
-        people = [
-            User(number, cluster, ledger, Random(f"{seed} user {number}"), kinds, log, killer.sent.set)
-            for number in range(users)
-        ]
+        killer = Killer(cluster, _random(seed, "killer"), log)
+        world = World(cluster, ledger, kinds, log, killer.sent.set)
+        people = [User(number, world, _random(seed, f"user {number}")) for number in range(users)]
         for user in people:
             user.start()
         try:
@@ -147,3 +147,7 @@ def _let_end(cluster: LiveCluster) -> None:
     except AssertionError:
         left = cluster.run("squeue", "-h", "-o", "%i %j %T %r").stdout
         raise AssertionError(f"these jobs have not ended: {left}") from None
+
+
+def _random(seed: int, who: str) -> Random:
+    return Random(f"{seed} {who}")  # noqa: S311 - the same each time

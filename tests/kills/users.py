@@ -8,12 +8,12 @@ import threading
 import time
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .ledger import SCRIPT, Ledger, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from random import Random
 
     from rota.testing.live import LiveCluster
@@ -85,37 +85,33 @@ class Command:
         return [order for order in self.orders if order.verb == verb]
 
 
+class World(NamedTuple):
+    """What all users share."""
+
+    cluster: LiveCluster
+    ledger: Ledger
+    #: What they ask for, and how often.
+    kinds: Mapping[str, int]
+    #: Writes a line about it.
+    log: Callable[[str], None]
+    #: Is called when a command has been sent.
+    sent: Callable[[], None]
+
+
 class User(threading.Thread):
     """A user, who gives one command after the other until it is enough.
 
     Args:
         number: Which one.
-        cluster: Where.
-        ledger: What jobs write down.
+        world: Where.
         random: Draws what is asked for.
-        kinds: What may be, and how often.
-        log: Writes a line about it.
-        sent: Is called when a command has been sent.
     """
 
-    def __init__(
-        self,
-        number: int,
-        cluster: LiveCluster,
-        ledger: Ledger,
-        random: Random,
-        kinds: Mapping[str, int],
-        log: Callable[[str], None],
-        sent: Callable[[], None],
-    ) -> None:
+    def __init__(self, number: int, world: World, random: Random) -> None:
         super().__init__(daemon=True, name=f"user {number}")
         self._number = number
-        self._cluster = cluster
-        self._ledger = ledger
+        self._cluster, self._ledger, self._kinds, self._log, self._sent = world
         self._random = random
-        self._kinds = kinds
-        self._log = log
-        self._sent = sent
         self.commands: list[Command] = []
         self.is_enough = False
         #: What has gone wrong with this program itself.
