@@ -117,7 +117,9 @@ class Killer:
         pids = {name: pid for name, pid in self._pids().items() if name in victims and pid}
         began = time.time()
         kill_9(*pids.values())
-        self.kills["+".join(pids) or "nobody"] += 1
+        if not pids:
+            return  # nothing has run for some seconds
+        self.kills["+".join(pids)] += 1
         self._log(f"kill {' '.join(f'{name} {pid}' for name, pid in pids.items())} ({moment})")
         self._last |= dict.fromkeys(pids, began)
         if abs(self._last[SUPERVISOR] - self._last[KEEPER]) < _AT_ONCE and began in (

@@ -161,7 +161,7 @@ class _OfCommand:
     def findings(self) -> list[str]:
         """Name what is lost, twice or untrue."""
         command = self._command
-        found = [*self._of_all(), *self._of_client()]
+        found = [*self._of_all(), *self._of_looks(), *self._of_client()]
         for task, runs in self._tasks.items():
             lines = [line for line in self._lines if line.task == task]
             found += self._of_task(task, runs, lines)
@@ -182,6 +182,17 @@ class _OfCommand:
             yield f"has the tasks {sorted(self._tasks)}"
         if not self._ids and not command.is_unheard and not command.was_killed:
             yield f"has no job, and status {command.status}: {command.out}{command.err}"
+
+    def _of_looks(self) -> Iterator[str]:
+        """Name what was shown meanwhile and was not so."""
+        last = {runs[-1].state for runs in self._tasks.values()}
+        goes_on = {"PENDING", "RUNNING", "SUSPENDED", "COMPLETING", "REQUEUED"}
+        for order in self._command.asked("look"):
+            said = {line.split()[0] for line in order.said.splitlines()}
+            if order.status == 0 and not said:
+                yield f"sacct did not know it at {order.returned}"
+            elif order.status == 0 and not self._command.asked("requeue") and not said <= last | goes_on:
+                yield f"sacct said {said} at {order.returned}, and in the end {last}"
 
     # ---- clients ----------------------------------------------------------------------------------------------
 

@@ -49,6 +49,7 @@ KINDS = {
     "salloc": 2,
     "salloc_waits": 2,
     "gone": 2,
+    "look": 2,
 }
 USERS = 8
 #: Lines of the log that are shown when something was found.

@@ -175,6 +175,13 @@ class User(threading.Thread):
             self._order(command, "down", "scontrol", "update", "nodename=n4", "state=down", "reason=kills")
             self._until_heard(command, "up", "scontrol", "update", "nodename=n4", "state=resume")
 
+    def _look(self) -> None:
+        """Ask after a job of one's own that is on record for certain."""
+        known = [command for command in self.commands if command.job_id and not command.asked("look")]
+        if known:
+            command = self._random.choice(known)
+            self._order(command, "look", "sacct", "-nPXj", str(command.job_id), "-o", "State")
+
     # ---- clients that run what they ask for -------------------------------------------------------------------
 
     def _srun(self) -> None:
