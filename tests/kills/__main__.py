@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from tempfile import mkdtemp
 
-from .play import KINDS, USERS, play
+from .play import KINDS, USERS, WITHOUT_STEPS, play
 
 
 def main() -> int:
@@ -18,11 +18,13 @@ def main() -> int:
     parser.add_argument("--users", type=int, default=USERS, help="how many give commands at once")
     parser.add_argument("--kinds", nargs="+", choices=[*KINDS], help="only commands of these kinds")
     parser.add_argument("--folder", type=Path, help="where the logs are kept; a new one below the temporary folder")
+    parser.add_argument("--full-disk", action="store_true", help="have no room on the disk at times; needs root")
     options = parser.parse_args()
+    names = options.kinds or (WITHOUT_STEPS if options.full_disk else KINDS)
     folder = options.folder or Path(mkdtemp(prefix="rota-kills-"))
     folder.mkdir(exist_ok=True)
-    kinds = {kind: KINDS[kind] for kind in options.kinds} if options.kinds else None
-    played = play(folder.absolute(), options.seed, options.kills, kinds, options.users)
+    kinds = {kind: KINDS[kind] for kind in names}
+    played = play(folder.absolute(), options.seed, options.kills, kinds, options.users, full_disk=options.full_disk)
     sys.stdout.write(f"{played}\n")
     return bool(played.findings)
 

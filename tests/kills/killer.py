@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from executor.bench import kill_9, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from random import Random
 
     from rota.testing.live import LiveCluster
@@ -36,6 +37,8 @@ _PATIENCE, _PAUSE, _AWAY = 1.0, 0.4, 0.6
 #: How many of a hundred times a controller that was not killed is stopped and started in good order; and somebody else
 #: is killed while one that was is away.
 _IN_ORDER, _MORE = 8, 25
+#: How many of a hundred times the disk is full, where it may be.
+_FULL = 30
 #: Seconds within which kills of the supervisor and the keeper count as one: the second had not seen all of the first's.
 _AT_ONCE = 0.5
 #: Seconds that a new supervisor may take to look at all runs; and the end of a gap that has not ended.
@@ -56,12 +59,14 @@ class Killer:
         cluster: What is killed.
         random: Draws who is, and when.
         log: Writes a line about it.
+        fills: Whether the disk of the state directory is filled at times.
     """
 
-    def __init__(self, cluster: LiveCluster, random: Random, log: Callable[[str], None]) -> None:
+    def __init__(self, cluster: LiveCluster, random: Random, log: Callable[[str], None], *, fills: bool) -> None:
         self._cluster = cluster
         self._random = random
         self._log = log
+        self._fills = fills
         #: Is set when a user has just sent a command.
         self.sent = Event()
         self.kills: Counter[str] = Counter()
@@ -75,7 +80,8 @@ class Killer:
         """Kill somebody, and have all be there again."""
         moment = self._draw(_MOMENTS)
         self._await(moment)
-        self._kill(self._draw(VICTIMS), moment)
+        with self._full_disk() if self._fills and self._random.randrange(100) < _FULL else nullcontext():
+            self._kill(self._draw(VICTIMS), moment)
         if self._cluster.pid() is None:
             time.sleep(self._random.random() * _AWAY)
             if self._random.randrange(100) < _MORE:
@@ -91,6 +97,20 @@ class Killer:
         if self.gaps and self.gaps[-1].end == _OPEN:
             self.gaps[-1] = self.gaps[-1]._replace(end=now + _MARGIN)
         self.whole.append(now)
+
+    @contextmanager
+    def _full_disk(self) -> Iterator[None]:
+        """Give a context in which there is no room, for a while before and after."""
+        path = self._cluster.state / "filler"
+        self._log("full")
+        with path.open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(bytes(1 << 12))
+        time.sleep(self._random.random() * _PAUSE)
+        yield
+        time.sleep(self._random.random() * _PAUSE)
+        path.unlink()
+        self._log("room")
 
     def _up(self) -> None:
         self._cluster.up()

@@ -180,7 +180,9 @@ class _OfCommand:
             yield f"tasks {strange} have run and are not on record"
         if self._ids and command.is_array and set(self._tasks) != set(map(str, range(len(command.codes)))):
             yield f"has the tasks {sorted(self._tasks)}"
-        if not self._ids and not command.is_unheard and not command.was_killed:
+        if self._ids and command.is_refused:
+            yield f"was refused and has the jobs {self._ids}"
+        if not self._ids and not (command.is_unheard or command.is_refused or command.was_killed):
             yield f"has no job, and status {command.status}: {command.out}{command.err}"
 
     def _of_looks(self) -> Iterator[str]:
@@ -198,7 +200,7 @@ class _OfCommand:
 
     def _of_client(self) -> Iterator[str]:
         command = self._command
-        if command.was_killed:
+        if command.was_killed or command.is_refused:
             return
         if command.status is None:
             yield "its client has not ended"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import time
 import traceback
 from collections import Counter, deque
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from random import Random
 from threading import Lock
@@ -18,7 +21,7 @@ from .oracle import examine
 from .users import PATIENCE, User, World
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 _CONF = """
@@ -51,7 +54,11 @@ KINDS = {
     "gone": 2,
     "look": 2,
 }
+#: What does not depend on steps, which are refused for good while the disk is full.
+WITHOUT_STEPS = ("batch", "array", "requeue", "cancel", "hold", "timeout", "frail", "wait", "look")
 USERS = 8
+#: The size of a small disk, as ``mount`` takes it.
+_DISK = "24m"
 #: Lines of the log that are shown when something was found.
 _SHOWN = 40
 
@@ -83,7 +90,15 @@ class Played:
         )
 
 
-def play(folder: Path, seed: int, kills: int, kinds: dict[str, int] | None = None, users: int = USERS) -> Played:
+def play(
+    folder: Path,
+    seed: int,
+    kills: int,
+    kinds: dict[str, int] | None = None,
+    users: int = USERS,
+    *,
+    full_disk: bool = False,
+) -> Played:
     """Play.
 
     Args:
@@ -92,6 +107,7 @@ def play(folder: Path, seed: int, kills: int, kinds: dict[str, int] | None = Non
         kills: How often somebody is killed.
         kinds: What users ask for, and how often; ``None``: everything.
         users: How many there are.
+        full_disk: Whether the disk of the state directory is full at times: a small one, which only root can mount.
     """
     played, lock, began = Played(seed, folder), Lock(), time.time()
     with (folder / "log").open("w", buffering=1) as file:
@@ -103,17 +119,20 @@ def play(folder: Path, seed: int, kills: int, kinds: dict[str, int] | None = Non
                 file.write(f"{line}\n")
 
         try:
-            _play(played, kills, kinds or KINDS, users, log)
+            with _small_disk(folder / "state") if full_disk else nullcontext():
+                _play(played, kills, kinds or KINDS, users, log, full_disk=full_disk)
         except Exception:  # noqa: BLE001 - it is a finding, and is to be told with where the logs are
             played.findings.append(traceback.format_exc())
     return played
 
 
-def _play(played: Played, kills: int, kinds: dict[str, int], users: int, log: Callable[[str], None]) -> None:
+def _play(
+    played: Played, kills: int, kinds: dict[str, int], users: int, log: Callable[[str], None], *, full_disk: bool
+) -> None:
     folder, seed = played.folder, played.seed
     ledger = Ledger(folder / "ledger")
     with LiveCluster(folder, _CONF) as cluster:
-        killer = Killer(cluster, _random(seed, "killer"), log)
+        killer = Killer(cluster, _random(seed, "killer"), log, fills=full_disk)
         world = World(cluster, ledger, kinds, log, killer.sent.set)
         people = [User(number, world, _random(seed, f"user {number}")) for number in range(users)]
         for user in people:
@@ -148,6 +167,18 @@ def _let_end(cluster: LiveCluster) -> None:
     except AssertionError:
         left = cluster.run("squeue", "-h", "-o", "%i %j %T %r").stdout
         raise AssertionError(f"these jobs have not ended: {left}") from None
+
+
+@contextmanager
+def _small_disk(path: Path) -> Iterator[None]:
+    path.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={_DISK}", "tmpfs", path], check=True)
+    try:
+        yield
+    finally:
+        # What has gone wrong is told by files of it; and the supervisor ends a little after the controller.
+        shutil.copytree(path, path.with_name("state-kept"), ignore=shutil.ignore_patterns("*.sock"))
+        subprocess.run(["umount", "--lazy", path], check=True)
 
 
 def _random(seed: int, who: str) -> Random:

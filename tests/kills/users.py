@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 PATIENCE = 120.0
 #: What is said by clients whose request may have been heard, or may not.
 LOST = ("connection to the controller was lost", "Unable to contact slurm controller")
+#: What is said while the disk is full.
+FULL = "cannot write its state"
 #: The partition in which more is asked for than there is, and the one whose node fails at times.
 NARROW, FRAIL = "narrow", "frail"
 #: Code of a script that ends itself by a signal.
@@ -79,6 +81,11 @@ class Command:
     def is_unheard(self) -> bool:
         """Whether its client says that it does not know whether it was heard."""
         return bool(self.status) and not self.job_id and any(text in self.err for text in LOST)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether its client says that it is refused for now."""
+        return bool(self.status) and not self.job_id and FULL in self.err
 
     def asked(self, verb: str) -> list[Order]:
         """Give the orders of a kind."""
@@ -298,7 +305,7 @@ class User(threading.Thread):
     def _until_heard(self, command: Command, verb: str, *words: str) -> None:
         """Repeat an order until the controller has certainly heard it."""
         order = self._order(command, verb, *words)
-        while any(text in order.said for text in LOST):
+        while any(text in order.said for text in (*LOST, FULL)):
             time.sleep(0.05)
             order = self._order(command, verb, *words)
 

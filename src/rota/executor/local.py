@@ -208,6 +208,10 @@ class LocalExecutor:
 
     def kill(self, job_id: int, restart_count: int, signal: int, wait: float, said: str = "") -> None:
         """End a run; see `rota.executor.protocol.Executor`."""
+        last = self._last.get((job_id, restart_count))
+        if isinstance(last, Ended | LaunchFailed) and self._loop is not None:
+            self._loop.call_soon(self._listener, last)
+            return
         self._ask_of(job_id, restart_count, "kill", signal=int(signal), wait=wait, said=said)
 
     async def join(self, job_id: int, restart_count: int, pid: int) -> None:
