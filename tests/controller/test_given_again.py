@@ -7,11 +7,12 @@ import socket
 import subprocess
 import threading
 import time
-from contextlib import chdir
+from contextlib import chdir, suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
+from rota.client.away import PATIENCE
 from rota.client.commands import install
 from rota.testing.live import LiveCluster, virtual_nodes
 
@@ -57,7 +58,7 @@ class _Controller(threading.Thread):
 @pytest.fixture
 def alone(tmp_path: Path) -> Iterator[tuple[dict[str, str], socket.socket]]:
     """Commands without a cluster, and the socket on which they call."""
-    install(tmp_path / "bin", tmp_path, ["sbatch"])
+    install(tmp_path / "bin", tmp_path, ["sbatch", "srun"])
     (tmp_path / "lock").touch()
     with socket.socket(socket.AF_UNIX) as listener:
         with chdir(tmp_path):
@@ -78,6 +79,26 @@ def test_half_an_answer_is_asked_for_again(alone: tuple[dict[str, str], socket.s
         (_, key, none), (_, same, again) = (header[4:].split(b"\0")[:3] for header in controller.headers)
         assert (key, none) == (same, b"")
         assert again == (b"again" if first < 28 else b"5")
+
+
+@pytest.mark.slow
+def test_a_controller_that_never_answers(alone: tuple[dict[str, str], socket.socket]) -> None:
+    environment, listener = alone
+    listener.settimeout(0.1)
+
+    def start(name: str) -> subprocess.Popen[str]:
+        return subprocess.Popen([name, "job.sh"], env=environment, stdout=-1, stderr=-1, text=True)
+
+    with start("sbatch") as sbatch, start("srun") as srun:
+        until = time.monotonic() + PATIENCE + 3
+        while time.monotonic() < until:
+            with suppress(TimeoutError):
+                listener.accept()[0].close()
+        assert srun.poll() is None
+        srun.kill()
+        assert srun.communicate()[1] == "srun: Slurm controller not responding, sleeping and retrying.\n"
+        said = "sbatch: error: the connection to the controller was lost: it may have submitted the job\n"
+        assert (sbatch.communicate()[1], sbatch.returncode) == (said, 1)
 
 
 @pytest.fixture(scope="module")

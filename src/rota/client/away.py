@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         known: list[tuple[bytes, bytes]]
         losses: int
         until: float
+        is_told: bool
 
 
 #: For how many seconds a command waits: since the controller went down or began to start, which the times of files in
@@ -86,7 +87,7 @@ def connect_again(state: bytes, connect: Callable[[], _socket.socket], call: "Ca
     Raises:
         OSError: it is away, and there is no sign that it comes back.
     """
-    began, pause, is_told = time.time(), _PAUSE, False
+    began, pause = time.time(), _PAUSE
     if call.name == "scontrol" and "ping" in call.words:
         raise OSError
     while True:
@@ -95,9 +96,8 @@ def connect_again(state: bytes, connect: Callable[[], _socket.socket], call: "Ca
         except OSError as error:
             waits = time.time() - began
             if _has_a_job(call):
-                if waits > PATIENCE and not is_told:
-                    is_told = True
-                    posix.write(2, _RETRYING[call.name].encode())
+                if waits > PATIENCE:
+                    _tell_that_it_waits(call)
                 pause = min(pause * 1.2, _LONGEST)
             elif isinstance(error, PermissionError) and waits < 1:
                 pass  # a new socket is nobody else's until it is made everybody's
@@ -120,13 +120,21 @@ def may_be_given_again(call: "Call") -> bool:
         return False
     now = time.monotonic()
     call.until = call.until or now + PATIENCE
-    if now > call.until and not _has_a_job(call):
-        return False
+    if now > call.until:
+        if not _has_a_job(call):
+            return False
+        _tell_that_it_waits(call)
     call.known_as = call.known_as or "again"
     call.known = list(call.said)
     time.sleep(min(_PAUSE * 1.2**call.losses, _LONGEST))
     call.losses += 1
     return True
+
+
+def _tell_that_it_waits(call: "Call") -> None:
+    if not call.is_told:
+        call.is_told = True
+        posix.write(2, _RETRYING[call.name].encode())
 
 
 def _has_a_job(call: "Call") -> bool:

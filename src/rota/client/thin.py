@@ -96,9 +96,11 @@ class Call:
         self.files: dict[bytes, tuple[bytes, bytes]] = {}
         #: As what this goes on.
         self.program = b""
-        #: How often the controller was lost; and when this is given up unless it has a job, by `time.monotonic`.
+        #: How often the controller was lost without an answer; when this is given up or, if it has a job, the user told
+        #: that it waits, by `time.monotonic`; and whether they were.
         self.losses = 0
         self.until = 0.0
+        self.is_told = False
 
     def give(self, connection: _socket.socket) -> int | None:
         """Give the command, and do what the controller says, up to the exit status; ``None``: go on as a program.
@@ -117,13 +119,16 @@ class Call:
             if letter == b"x":
                 return int(data)
             self.was_answered = True
+            if letter != b"b":
+                self.losses, self.until, self.is_told = 0, 0.0, False
             if letter in b"oe":
                 if not self._tell(letter, data) and not self.makes:
                     return 1  # nobody reads it
             elif letter == b"j":
                 self.known_as = data.decode()
-            elif letter == b"b" and self.known_as:
-                raise OSError  # it was let in before
+            elif letter == b"b":
+                if self.known_as:
+                    raise OSError  # it was let in before
             elif uid not in (0, posix.getuid()):  # it is only quoted
                 posix.write(2, b"error: a controller of another user must not use files or start programs here\n")
                 return 1

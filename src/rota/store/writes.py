@@ -79,8 +79,8 @@ def set_fact(name: str, value: str) -> list[Write]:
 
 
 def add_fact(name: str, value: str) -> Write:
-    """Add a fact that there is not."""
-    return Write(_ADD_FACT, {"name": name, "value": value})
+    """Set a fact that there was not."""
+    return set_fact(name, value)[-1]
 
 
 def drop_fact(name: str) -> Write:
