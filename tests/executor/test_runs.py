@@ -332,3 +332,8 @@ def test_who_has_lost_the_end_of_a_run_hears_it_again(plain: Bench) -> None:
     plain.reports.clear()
     plain.executor.kill(1, 0, signal.SIGTERM, 0)
     assert plain.end(1) == end
+
+
+def test_what_was_never_launched_ends_when_it_is_killed(plain: Bench) -> None:
+    plain.executor.kill(1, 0, signal.SIGTERM, 0)
+    assert (plain.end(1).signal, plain.end(1).outcome) == (signal.SIGTERM, Outcome.ENDED)
