@@ -46,7 +46,7 @@ class Restarting(Harness):
         super().restart(*args)
 
     def _take(self, effects: list[Effect]) -> None:
-        """Perform effects, except those of a restart, which repeat launches, what is suspended or goes on, and kills."""
+        """Perform effects, except those of a restart, which repeat launches, suspensions or their ends, and kills."""
         if not self._goes_on:
             super()._take(effects)
             return

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rota.testing.live import LiveCluster
 
-    from .killer import Killer
+    from .killer import Gap
     from .users import Command
 
 _FIELDS = "JobIDRaw,JobID,JobName,State,ExitCode"
@@ -59,7 +59,15 @@ class Found(NamedTuple):
     states: Counter[str]
 
 
-def examine(cluster: LiveCluster, ledger: Ledger, commands: Sequence[Command], killer: Killer) -> Found:
+class Away(NamedTuple):
+    """When daemons were away: those that were killed."""
+
+    gaps: Sequence[Gap]
+    #: When all were there again, each time.
+    whole: Sequence[float]
+
+
+def examine(cluster: LiveCluster, ledger: Ledger, commands: Sequence[Command], away: Away) -> Found:
     """Compare all that is known after a play; nothing runs any more."""
     runs = _runs(cluster)
     findings = [*_unlike(cluster, runs), *_left(cluster), *_reused(runs, {command.tag for command in commands})]
@@ -67,7 +75,7 @@ def examine(cluster: LiveCluster, ledger: Ledger, commands: Sequence[Command], k
     for run in runs:
         by_name[run.name].append(run)
     for command in commands:
-        findings += _OfCommand(command, by_name[command.tag], ledger.lines(command.tag), killer).findings()
+        findings += OfCommand(command, by_name[command.tag], ledger.lines(command.tag), away).findings()
     states = Counter("unknown" if run.is_unknown else run.state for run in runs)
     return Found(findings, states)
 
@@ -138,20 +146,20 @@ def _reused(runs: list[Run], tags: set[str]) -> Iterator[str]:
 # ---- a command ------------------------------------------------------------------------------------------------------
 
 
-class _OfCommand:
+class OfCommand:
     """What there is to say of a command.
 
     Args:
         command: What was asked, and answered.
         runs: Those of its job or its array.
         lines: What these have written down.
-        killer: When daemons were away.
+        away: When daemons were.
     """
 
-    def __init__(self, command: Command, runs: list[Run], lines: list[Line], killer: Killer) -> None:
+    def __init__(self, command: Command, runs: list[Run], lines: list[Line], away: Away) -> None:
         self._command = command
         self._lines = lines
-        self._killer = killer
+        self._away = away
         self._tasks: defaultdict[str, list[Run]] = defaultdict(list)
         for run in runs:
             for task in _tasks(run.task):
@@ -250,7 +258,7 @@ class _OfCommand:
             if run.state == "TIMEOUT":
                 yield "it was kept although nobody waits"
         elif run.is_unknown:
-            if not any(gap.begin - _GRACE < (end or gap.begin) < gap.end for gap in self._killer.gaps):
+            if not any(gap.begin - _GRACE < (end or gap.begin) < gap.end for gap in self._away.gaps):
                 yield f"the end at {end} was not in a gap"
         elif run.has_ended:
             if end is None or run.status != code or (run.state == "COMPLETED") != (code == 0):
@@ -275,7 +283,7 @@ class _OfCommand:
         """Name an end while a job was suspended: all daemons were there for long enough to have it stopped."""
         resumed = [order.sent for order in self._command.asked("resume")]
         for order in self._command.asked("suspend"):
-            whole = max([order.returned, *(time for time in self._killer.whole if time < (end or 0))])
+            whole = max([order.returned, *(time for time in self._away.whole if time < (end or 0))])
             if end is not None and not order.status and whole + _GRACE < end < min(resumed, default=end):
                 yield f"it ended at {end} although it was suspended"
 

@@ -17,7 +17,7 @@ from rota.testing.live import LiveCluster
 
 from .killer import Killer
 from .ledger import Ledger
-from .oracle import examine
+from .oracle import Away, examine
 from .users import PATIENCE, User, World
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _play(
                 played.findings.append(f"{user.name} still waits")
         cluster.run("scontrol", "update", "nodename=n4", "state=resume", check=False)
         _let_end(cluster)
-        found = examine(cluster, ledger, commands, killer)
+        found = examine(cluster, ledger, commands, Away(killer.gaps, killer.whole))
         played.findings += found.findings
         played.states = found.states
 
