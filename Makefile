@@ -76,6 +76,11 @@ SEED ?= 1
 compare-slurm: .venv/dev.stamp ## random scenarios beside a real Slurm, for SECONDS=600 with SEED=1; needs root and Debian's Slurm
 	PYTHONPATH=tests $(BIN)/python -m slurm --seconds $(SECONDS) --seed $(SEED)
 
+KILLS ?= 1000
+.PHONY: kills
+kills: .venv/dev.stamp ## kill -9 a live cluster's daemons under all that users do, KILLS=1000 times, with SEED=1
+	PYTHONPATH=tests $(BIN)/python -m kills --kills $(KILLS) --seed $(SEED)
+
 .PHONY: record-month
 record-month: .venv/dev.stamp ## play a month through a real Slurm whose clock is moved; takes half an hour; needs root and Debian's Slurm
 	PYTHONPATH=tests $(BIN)/python -m month

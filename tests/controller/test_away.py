@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from rota.client.away import PATIENCE
 from rota.testing.live import LiveCluster, virtual_nodes
 
 if TYPE_CHECKING:
@@ -56,9 +58,12 @@ Slurmctld(primary) at {host} is DOWN
 
 @pytest.fixture(scope="module")
 def left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
-    """A cluster that has been up, and is not."""
+    """A cluster that has been up, and is not: for so long that no command waits for it to come back."""
     with LiveCluster(tmp_path_factory.mktemp("left"), virtual_nodes(1)) as cluster:
         cluster.rota("down")
+        then = time.time() - PATIENCE
+        for path in (cluster.state, cluster.state / "lock"):
+            os.utime(path, (then, then))
         yield cluster
 
 

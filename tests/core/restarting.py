@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rota.core.effects import Kill, Launch, Log, SuspendRun
+from rota.core.effects import Kill, Launch, Log, ResumeRun, SuspendRun
 from rota.core.jobs.runs import SIGTERM
 from rota.model import JobState
 from rota.testing import Harness
@@ -46,7 +46,7 @@ class Restarting(Harness):
         super().restart(*args)
 
     def _take(self, effects: list[Effect]) -> None:
-        """Perform effects, except those of a restart, which repeat launches, suspensions and kills."""
+        """Perform effects, except those of a restart, which repeat launches, suspensions or their ends, and kills."""
         if not self._goes_on:
             super()._take(effects)
             return
@@ -55,7 +55,7 @@ class Restarting(Harness):
         for job in self.ctld.running:
             run = {"job_id": job.job_id, "restart_count": job.restart_count}
             wanted.append(Launch(**run, resources=job.alloc))
-            wanted += [SuspendRun(**run)] if job.state is JobState.SUSPENDED else []
+            wanted.append(SuspendRun(**run) if job.state is JobState.SUSPENDED else ResumeRun(**run))
         state = self.engine.state
         for job in state.completing.values():
             run = {"job_id": job.job_id, "restart_count": job.restart_count}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rota.core.effects import ResumeRun
 from rota.core.snapshot import FORMAT, save
 from rota.model import JobState, Node
 from rota.testing import Harness, cluster
@@ -133,7 +134,7 @@ def test_runs_are_launched_again_for_whoever_did_not_hear() -> None:
         rota.submit(cpus=1)
         launched = list(rota.effects)[-1]
         rota.restart()
-        assert rota.effects[-1] == launched
+        assert list(rota.effects)[-2:] == [launched, ResumeRun(job_id=1, restart_count=0)]
         assert len(rota.launches) == 1
 
 

@@ -229,8 +229,13 @@ def let_through(folder: Path) -> None:
 
 
 def kill_9(*pids: int) -> None:
-    """Kill all of them at the same moment: none is there to start another one in place of one that is gone."""
+    """Kill all of them at the same moment: none is there to start another one in place of one that is gone.
+
+    A process that was sent SIGKILL is the parent of its children until it has had the processor once more, which a busy
+    machine may delay.
+    """
     for number in (signal.SIGSTOP, signal.SIGKILL):
         for pid in filter(None, pids):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
+    wait_for(lambda: not any(is_alive(pid) for pid in filter(None, pids)))

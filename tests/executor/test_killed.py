@@ -17,7 +17,7 @@ import pytest
 from rota.executor.protocol import Ended, LaunchFailed, Measured, Outcome, RunSpec, Started
 from rota.executor.supervisor.log import TAIL, lines_of, records_in, tail_of
 
-from .bench import WAIT, Bench, is_alive, kill_9, wait_for
+from .bench import WAIT, Bench, is_alive, kill_9, state_of, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -187,14 +187,47 @@ def test_runs_that_were_found_again_can_be_ended(bench: Bench) -> None:
     assert bench.processes() == []
 
 
+def test_what_was_suspended_goes_on_and_nothing_else(bench: Bench) -> None:
+    for job in (1, 2):
+        bench.launch(job, "while :; do echo x; sleep 0.01; done")
+    os.kill(bench.pid(1), signal.SIGSTOP)  # as its user may
+    bench.executor.suspend(2, 0)
+    bench.until(lambda: bench.is_suspended(2))
+    kill(bench, BOTH)
+    size = bench.out(2).stat().st_size
+    for job in (1, 2):
+        bench.executor.resume(job, 0)
+    bench.until(lambda: bench.out(2).stat().st_size > size)
+    assert state_of(bench.pid(1)) == "T"
+
+
 @pytest.mark.parametrize("victims", [SUPERVISOR, BOTH])
 def test_the_time_to_kill_is_not_forgotten(bench: Bench, victims: str) -> None:
     bench.launch(1, "trap '' TERM; echo; while :; do sleep 0.01; done")
     bench.printed(1)
-    bench.executor.kill(1, 0, signal.SIGTERM, 1)
+    bench.executor.kill(1, 0, signal.SIGTERM, 0.2)
     bench.until(lambda: '"is":"kill"' in (bench.state / "supervisor.log").read_text())
     kill(bench, victims)
     assert bench.end(1).signal == signal.SIGKILL
+
+
+def test_runs_whose_launch_was_lost_can_be_ended(bench: Bench) -> None:
+    path, chance = bench.script('echo ran >> "$OUT/$1.ran"; sleep 1000'), random.Random(1)  # noqa: S311 - not for secrets
+    for first in range(0, 30, 6):
+        jobs = range(first, first + 6)
+        for job in jobs:
+            bench.start(bench.spec(job, path, str(job)))
+        bench.sleep(chance.choice([0, 0.01]) * chance.random())
+        kill_9(bench.executor.keeper_pid, bench.executor.supervisor_pid)
+        bench.disconnect()  # and forgets what it has asked for
+        bench.connect()
+        for job in jobs:
+            bench.executor.kill(job, 0, signal.SIGTERM, 10)
+        bench.until(lambda: len(bench.of(Ended)) == 6)
+        assert {end.signal for end in bench.of(Ended)} == {signal.SIGTERM}
+        for job in jobs:
+            bench.forget(job)
+    assert bench.processes() == []
 
 
 def test_epilogs_run_although_the_supervisor_is_killed(bench: Bench) -> None:

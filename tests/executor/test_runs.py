@@ -341,3 +341,15 @@ def test_the_supervisor_ends_when_nobody_needs_it(plain: Bench) -> None:
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in plain.pids))
     plain.connect()
     assert [end.exit_code for end in plain.of(Ended)] == [6]
+
+
+def test_who_has_lost_the_end_of_a_run_hears_it_again(plain: Bench) -> None:
+    end = plain.run(1, "exit 3")
+    plain.reports.clear()
+    plain.executor.kill(1, 0, signal.SIGTERM, 0)
+    assert plain.end(1) == end
+
+
+def test_what_was_never_launched_ends_when_it_is_killed(plain: Bench) -> None:
+    plain.executor.kill(1, 0, signal.SIGTERM, 0)
+    assert (plain.end(1).signal, plain.end(1).outcome) == (signal.SIGTERM, Outcome.ENDED)

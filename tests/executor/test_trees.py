@@ -139,7 +139,6 @@ def test_calls_for_runs_that_are_over_or_unknown_do_nothing(bench: Bench) -> Non
     bench.run(1, "exit 2")
     for job in (1, 2):
         bench.executor.signal(job, 0, signal.SIGKILL)
-        bench.executor.kill(job, 0, signal.SIGTERM, 0)
         bench.executor.suspend(job, 0)
         bench.executor.resume(job, 0)
     bench.executor.forget(2, 0)

@@ -10,7 +10,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from rota.executor.supervisor.main import bound
+from rota.executor.supervisor.messages import bound
 from rota.model import InputError
 
 if TYPE_CHECKING:

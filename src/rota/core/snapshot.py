@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from rota.core.arrays import JobArray
-from rota.core.effects import Kill, Launch, SuspendRun
+from rota.core.effects import Kill, Launch, ResumeRun, SuspendRun
 from rota.core.job import Job, QueueRecord, Why
 from rota.core.jobs.runs import SIGTERM
 from rota.core.machine import NodeMapping, by_index, by_name, merge, with_changes
@@ -126,8 +126,8 @@ def outstanding(engine: Engine) -> list[Effect]:
     for job in state.running:
         run = {"job_id": job.job_id, "restart_count": job.restart_count}
         effects.append(Launch(**run, resources=job.alloc))
-        if job.suspended_since is not None:
-            effects.append(SuspendRun(**run))
+        # It may have been suspended before, and that it goes on may not have been heard.
+        effects.append(ResumeRun(**run) if job.suspended_since is None else SuspendRun(**run))
     effects += [
         Kill(job_id=job.job_id, restart_count=job.restart_count, signal=SIGTERM, wait=wait)
         for job in state.completing.values()

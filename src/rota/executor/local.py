@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rota.executor.lines import Lines, line_of, plain_of, report_of
 from rota.executor.protocol import Capabilities, Ended, LaunchFailed, Measured, Outcome, Short, Started
 from rota.executor.supervisor import main as program
+from rota.executor.supervisor.messages import ERRORS
 from rota.model import RotaError
 from rota.model.step import Usage
 
@@ -167,7 +168,7 @@ class LocalExecutor:
     def _said(self) -> str:
         """Give the last lines that the supervisor wrote to its error output."""
         try:
-            lines = (self._state / program.ERRORS).read_text(errors="replace").splitlines()
+            lines = (self._state / ERRORS).read_text(errors="replace").splitlines()
         except OSError as error:
             return str(error)
         return "; ".join(lines[-3:]) or "it says nothing"
@@ -243,6 +244,10 @@ class LocalExecutor:
 
     def kill(self, job_id: int, restart_count: int, signal: int, wait: float, said: str = "") -> None:
         """End a run; see `rota.executor.protocol.Executor`."""
+        last = self._last.get((job_id, restart_count))
+        if isinstance(last, Ended | LaunchFailed) and self._loop is not None:
+            self._loop.call_soon(self._listener, last)
+            return
         self._ask_of(job_id, restart_count, "kill", signal=int(signal), wait=wait, said=said)
 
     async def join(self, job_id: int, restart_count: int, pid: int) -> bool:

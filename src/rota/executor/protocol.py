@@ -3,9 +3,10 @@
 A run is one execution of a job's batch script; a job that is requeued has several, told apart by their restart counts.
 
 Every call returns at once; what comes of it is reported to the listener. All calls can be repeated: a launch of a run
-that is known does not start it again but reports again what is known of it, and calls for runs that are unknown or have
-ended do nothing. An executor keeps what it knows of a run until the caller has said `Executor.forget`: so the caller
-can lose a report, and gets it again when it connects the next time.
+that is known does not start it again but reports again what is known of it, to kill one that has ended reports its end
+again, and other calls for runs that are unknown or have ended do nothing. A run that is to be killed and is unknown has
+never begun, as its launch was lost: its end is reported, too. An executor keeps what it knows of a run until the caller
+has said `Executor.forget`: so the caller can lose a report, and gets it again when it asks or connects the next time.
 """
 
 from __future__ import annotations
@@ -173,6 +174,9 @@ class Executor(Protocol):
 
     def kill(self, job_id: int, restart_count: int, signal: int, wait: float, said: str = "") -> None:
         """End a run: resume it, send it a signal, and after ``wait`` seconds SIGKILL to what is left of it.
+
+        Of a run that is not known, since its launch was lost, `Ended` by that signal is reported at once; of one that
+        has ended how it has.
 
         Args:
             job_id: Its job id.

@@ -11,6 +11,7 @@ on also later, by pidfds that were opened before. Where it does not, a run's out
 from __future__ import annotations
 
 import os
+import signal
 import time
 
 from rota.executor.supervisor import kernel, log
@@ -150,6 +151,8 @@ class Adoption:
             run.over = True
         elif kind == "join":
             run.join((record["pid"], record["ticks"]))
+        elif kind == "suspension":
+            run.suspended = record["suspended"]
         elif kind in ("forget", "void"):
             del self._state.runs[run.key]
 
@@ -205,7 +208,13 @@ class Adoption:
             self._state.report(run.started_report())
 
     def _void(self, run: Run) -> None:
-        """Drop a run that never began, and launch it if somebody has asked for that meanwhile."""
+        """Drop a run that never began, and launch it if somebody has asked for that meanwhile.
+
+        One that is to be ended has ended.
+        """
+        if run.kill_at:
+            self._settle(run, kernel.Exit(run.pid, 0, signal.SIGTERM))
+            return
         self._waiting.pop((run.pid, run.ticks), None)
         self._state.unwatch(run)
         self._state.runs.pop(run.key, None)

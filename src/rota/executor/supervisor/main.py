@@ -14,32 +14,6 @@ import resource
 import signal
 import sys
 
-#: Where tracebacks go.
-ERRORS = "supervisor.err"
-#: Bytes of a file of messages before older ones are set aside.
-_MOST_SAID = 1 << 18
-
-
-def bound(fd: int, path: str) -> None:
-    """Set what is in a file of messages aside if it is much: users can have some written, as often as they like.
-
-    Args:
-        fd: The file, open for writing at its end: whoever has it open so as well goes on in it.
-        path: Its path. What is set aside goes to a file beside it: ``PATH.1``.
-    """
-    size = os.fstat(fd).st_size
-    if size <= _MOST_SAID:
-        return
-    try:
-        said = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        aside = os.open(path + ".1", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        os.sendfile(aside, said, size - _MOST_SAID, _MOST_SAID)
-        os.close(said)
-        os.close(aside)
-    except FileNotFoundError:
-        pass  # somebody has removed it
-    os.ftruncate(fd, 0)
-
 
 def main(arguments: list[str]) -> int:
     """Become the keeper, in the background."""
@@ -67,6 +41,8 @@ def main(arguments: list[str]) -> int:
 
 def _leave_the_caller(lock: int) -> None:
     """Have nothing of the caller's but the lock: no files, no signals that are ignored or blocked."""
+    from rota.executor.supervisor.messages import ERRORS, bound
+
     errors = os.open(ERRORS, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for fd, target in ((nothing, 0), (nothing, 1), (errors, 2)):

@@ -51,9 +51,18 @@ class Orders:
 
     def suspend(self, run: Run, *, suspended: bool) -> None:
         """Stop all processes of a run for a while, or let them go on."""
+        if run.group is not None and run.group.freeze(frozen=suspended):
+            return
+        if suspended:
+            self._set_suspended(run, suspended=True)
+            self.signal(run, signal.SIGSTOP)
+        elif run.suspended:  # what its user has stopped is not to go on
+            self.signal(run, signal.SIGCONT)
+            self._set_suspended(run, suspended=False)
+
+    def _set_suspended(self, run: Run, *, suspended: bool) -> None:
         run.suspended = suspended
-        if run.group is None or not run.group.freeze(frozen=suspended):
-            self.signal(run, signal.SIGSTOP if suspended else signal.SIGCONT)
+        self._state.note(run.suspension_record())
 
     def kill(self, run: Run, number: int, wait: float, said: str) -> None:
         """Say why a run is ended, as far as that is possible at once, and end it."""
@@ -68,7 +77,8 @@ class Orders:
                 return
             if is_sooner:
                 self._state.loop.after(max(0.0, kill_at - time.monotonic()), self.killer(run))
-            run.suspended = False
+            if run.suspended:
+                self._set_suspended(run, suspended=False)
             if run.group is None or not run.group.freeze(frozen=False):
                 self.signal(run, signal.SIGCONT, number, signal.SIGCONT)
             else:

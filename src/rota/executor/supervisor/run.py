@@ -136,6 +136,7 @@ class Run:
         self.energy: float | None = None
         #: Whether it was found to use more memory than its limit.
         self.over = False
+        #: Whether its processes have been sent SIGSTOP, as there is no control group that freezes them.
         self.suspended = False
         #: Whether it is just being told in its error output why it is ended.
         self.is_told = False
@@ -203,9 +204,15 @@ class Run:
         there = [one for one in self.joined if (stat := kernel.stat_of(one[0])) is not None and stat.ticks == one[1]]
         self.joined = [*there, process]
 
+    def suspension_record(self) -> Record:
+        """Give the record of whether it is suspended."""
+        return {"is": "suspension", **self.names, "suspended": self.suspended}
+
     def records(self) -> list[Record]:
         """Give all that the log has to have of it."""
         records = [self.start_record(), *(self.join_record(process) for process in self.joined)]
+        if self.suspended and self.phase != ENDED:
+            records.append(self.suspension_record())
         if self.over:
             records.append({"is": "over", **self.names})
         if self.kill_at and self.phase != ENDED:
@@ -244,3 +251,10 @@ class Run:
         self.code, self.signal, self.end, self.outcome = exit_.code, exit_.signal, exit_.time, ENDED_SO
         max_rss = exit_.max_rss if exit_.max_rss > self.floor else 0
         self.usage = [exit_.user, exit_.system, max_rss, exit_.read, exit_.written, None]
+
+
+def never_began(request: Record) -> Record:
+    """Report the end of a run that nobody knows, as answer to a request to kill it: as if its process had heeded."""
+    report: Record = {"is": "ended", "job": request["job"], "run": request["run"], "code": 0}
+    report |= {"signal": int(request["signal"]), "time": time.time(), "outcome": ENDED_SO}
+    return report | {"usage": [0.0, 0.0, 0, 0, 0, None], "epilog_failure": ""}

@@ -14,10 +14,10 @@ from rota.executor.supervisor.ends import Ends
 from rota.executor.supervisor.launch import Launcher
 from rota.executor.supervisor.log import Log
 from rota.executor.supervisor.loop import Loop
-from rota.executor.supervisor.main import ERRORS, bound
+from rota.executor.supervisor.messages import ERRORS, bound
 from rota.executor.supervisor.orders import Orders
 from rota.executor.supervisor.postponed import Postponed
-from rota.executor.supervisor.run import ENDED, RUNNING, UNSURE, Run
+from rota.executor.supervisor.run import ENDED, RUNNING, UNSURE, Run, never_began
 from rota.executor.supervisor.state import State
 
 TYPE_CHECKING = False
@@ -194,6 +194,9 @@ class Supervisor:
             done["joined"] = self._request_of(run, kind, request)
         elif (waiting := self._postponed.take((request["job"], request["run"]))) is not None:
             self._request_of_postponed(waiting, kind)
+        elif kind == "kill":
+            # Its launch was lost on the way here: it never begins, and who waits for its end has to hear of one.
+            self._state.report(never_began(request))
         self._state.report(done)
 
     def _launch(self, what: dict[str, Any], *, again: bool) -> None:
