@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import replace
+from hashlib import sha256
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,11 +22,13 @@ from rota.replays.allocations import AllocationRecorder
 from rota.replays.driver import PASS_PER, ReplayDriver
 from rota.replays.failures import node_changes
 from rota.replays.history import SAMPLES, HistoryRecorder
+from rota.replays.inputs import inputs_of
 from rota.replays.queue_plan import Planned, plan_queue
 from rota.replays.recorder import Recorder
 from rota.replays.trace import make_trace
 from rota.resources import shares_nodes
 from rota.results.node_types import types_of
+from rota.results.provenance import SourceFile
 from rota.results.result import Result
 from rota.results.schedule import summarise
 from rota.runtime.boot import Plugins, boot, state_of
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from rota.model import ClusterConfig
     from rota.replays.options import ReplayOptions
     from rota.replays.scenario import Scenario
+    from rota.results.provenance import Provenance
     from rota.results.schedule import Schedule
 
 #: Number of parts in which the workload is played when a job's start is searched for.
@@ -101,6 +105,7 @@ class Replay:
                 prepare=self._prepare,
             )
             self._host = host
+            self._plugins = plugins
             self._stack = stack.pop_all()
         if self.engine.view.keeps_usage:
             self._associate()
@@ -318,8 +323,19 @@ class Replay:
             ),
             priorities=history,
             plans=plans,
-            provenance=options.provenance,
+            provenance=_with_plugins(options.provenance, self._plugins),
+            inputs=inputs_of(self.trace, self._config, options),
         )
+
+
+def _with_plugins(provenance: Provenance, plugins: Plugins) -> Provenance:
+    """Add the files of plugins that are not rota's own."""
+    own = [one for one in plugins if one is not None and not one.is_built_in]
+    files = [
+        SourceFile(role=one.plugin_type, path=one.candidate.where, sha256=sha256(one.candidate.code).hexdigest())
+        for one in own
+    ]
+    return replace(provenance, files=(*provenance.files, *files))
 
 
 def load_plugins(stack: ExitStack, scenario: Scenario) -> tuple[PluginHost, Plugins]:
