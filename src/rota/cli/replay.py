@@ -77,6 +77,8 @@ def replay(
         click.echo(json.dumps(result.summary.as_dict()))
     else:
         _print_summary(result, out)
+    if (problem := run.shortfall(result)) is not None:
+        raise problem
 
 
 def _commands(show: str) -> list[str]:

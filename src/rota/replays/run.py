@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 #: Number of parts in which the workload is played when a job's start is searched for.
 _CHUNKS = 100
+#: Share of the jobs that have to run to an end: with fewer, the figures say nothing of the workload.
+_ENOUGH = 0.5
 #: Number of new objects after which Python looks for cycles among them. At its default of 700 that is a twentieth of
 #: the time of a replay, and it finds nothing: jobs and plans are freed when they are dropped.
 _COLLECT_AFTER = 50_000
@@ -92,6 +94,8 @@ class Replay:
         self.utc_offset = utc_offset_of(options.time_zone or time_zone(workload.header))
         self._recorder = Recorder(self.trace, options.report, tolerate_faults=options.tolerate_faults)
         self._wall_s = 0.0
+        #: In which states jobs are left at the end, and why; empty: none is.
+        self._left = ""
         with ExitStack() as stack:
             host, plugins = load_plugins(stack, scenario)
             self.engine, _ = boot(
@@ -262,6 +266,13 @@ class Replay:
             moment += step
         return self.start_of(job_id)
 
+    def shortfall(self, result: Result) -> InputError | None:
+        """Give the error for a result of which most jobs have not run to an end; ``None``: most have."""
+        ran, total = result.summary.jobs, len(result.schedule)
+        if ran >= _ENOUGH * total:
+            return None
+        return self._recorder.refusals.shortfall(ran, total, self._left)
+
     def result(self) -> Result:
         """Give the result. Reports jobs that have not ended or were refused, and faults of plugins.
 
@@ -279,7 +290,8 @@ class Replay:
             options.report(refusals.told(total))
         self._recorder.report_faults()
         if nothing_ran:
-            raise refusals.nothing_ran(total, left)
+            raise refusals.shortfall(0, total, left)
+        self._left = left
         self._stack.close()
         for effect in engine.drain():
             self._recorder.effect(effect)

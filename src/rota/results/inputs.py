@@ -6,7 +6,9 @@ anything but settings and plugins, the difference between their figures is not t
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from rota.results.stored import reading
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 #: Format of the inputs in ``summary.json``; to be changed when older files can no longer be read.
 INPUTS_FORMAT = "rota-inputs-1"
+_DIGEST = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,11 @@ class Inputs:
     #: Settings, as text: keys of slurm.conf, options in their values, attributes of partitions, and what the command
     #: line adds to them.
     settings: Mapping[str, str]
+
+    def beside_policy(self) -> str:
+        """Give a digest of all but the settings: where two runs have the same, they differ in their policies alone."""
+        told = json.dumps([[*sorted(part.items())] for part in (self.jobs, self.machine, self.conditions)])
+        return sha256(told.encode()).hexdigest()[:_DIGEST]
 
     def as_dict(self) -> dict[str, Any]:
         """Convert it to JSON data."""

@@ -92,7 +92,7 @@ class Metrics:
         self._jobs = [result.schedule.take(common) for result in results]
         self._alike = alike
         self._bootstrap = Bootstrap(self._jobs[0])
-        self._model = _modelled(results[0], self._jobs[0])
+        self._model = modelled(results[0], self._jobs[0])
 
     @property
     def unit(self) -> str:
@@ -215,7 +215,16 @@ _LONGEST_WAIT = Metric(key="max_wait_s", label="Longest wait", say=wording.durat
 _MEANS: dict[str, Callable[[Schedule], Numbers]] = {MEAN_WAIT.key: _wait, MEAN_SLOWDOWN.key: _slowdown}
 
 
-def _modelled(result: ReplayResult, jobs: Schedule) -> tuple[Schedule, Schedule, NDArray[np.intp]] | None:
+def model_errors(result: ReplayResult, jobs: Schedule) -> dict[str, float | None]:
+    """Give by how much a run misses `MEAN_WAIT` and `MEAN_SLOWDOWN` as recorded, by their keys; ``None``: not known."""
+    model = modelled(result, jobs)
+    if model is None:
+        return dict.fromkeys(_MEANS)
+    recorded, replayed, _ = model
+    return {key: abs(float(of(replayed).mean()) - float(of(recorded).mean())) for key, of in _MEANS.items()}
+
+
+def modelled(result: ReplayResult, jobs: Schedule) -> tuple[Schedule, Schedule, NDArray[np.intp]] | None:
     """Give the jobs of a run as recorded and as replayed, and their rows; ``None``: it is no model of the record.
 
     It is one if it is of a described machine, and the waits of most jobs are known.
