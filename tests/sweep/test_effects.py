@@ -124,5 +124,5 @@ def test_nothing_is_marked_of_settings_that_change_more_than_the_policy_or_less_
     assert not marked({"mean_wait_s_error": 11.0}, {})
     rows = [row({"a": "1"}, inputs="x"), row({"a": "2"}, inputs="y")]
     other = summarise(Sweep(axes=(Axis("a", ("1", "2")),)), rows)
-    assert other.note(other.settings[1]) == "other jobs or machine"
+    assert other.note(other.settings[1]) == "best in some way, other jobs or machine"
     assert other.doubts()[0].startswith("1 of 2 settings change the jobs or the machine")

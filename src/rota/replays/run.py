@@ -7,7 +7,6 @@ from collections import Counter
 from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import replace
-from hashlib import sha256
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,23 +14,20 @@ import numpy as np
 
 from rota.config.doubts import unmodelled
 from rota.config.local_time import parse_moment, utc_offset_of
-from rota.interfaces import APIS
-from rota.loader import PluginHost
 from rota.model import InputError, RequestError
 from rota.replays.allocations import AllocationRecorder
 from rota.replays.driver import PASS_PER, ReplayDriver
 from rota.replays.failures import node_changes
 from rota.replays.history import SAMPLES, HistoryRecorder
 from rota.replays.inputs import inputs_of
+from rota.replays.plugins import check_types, load_plugins, with_plugins
 from rota.replays.queue_plan import Planned, plan_queue
 from rota.replays.recorder import Recorder
 from rota.replays.trace import make_trace
-from rota.resources import shares_nodes
 from rota.results.node_types import types_of
-from rota.results.provenance import SourceFile
 from rota.results.result import Result
 from rota.results.schedule import summarise
-from rota.runtime.boot import Plugins, boot, state_of
+from rota.runtime.boot import boot, state_of
 from rota.workload.header import time_zone
 from rota.workload.window import LEAD
 
@@ -42,7 +38,6 @@ if TYPE_CHECKING:
     from rota.model import ClusterConfig
     from rota.replays.options import ReplayOptions
     from rota.replays.scenario import Scenario
-    from rota.results.provenance import Provenance
     from rota.results.schedule import Schedule
 
 #: Number of parts in which the workload is played when a job's start is searched for.
@@ -68,9 +63,7 @@ class Replay:
         workload, config, options = scenario.workload, scenario.config, scenario.options
         if options.pass_per not in PASS_PER:
             raise InputError(f"{options.pass_per!r} is none of {', '.join(PASS_PER)}", field="pass_per")
-        _check_type(options.scheduler, "sched", "scheduler")
-        _check_type(options.priority, "priority", "priority")
-        _check_type(options.select, "select", "select")
+        check_types(options)
         _report_doubts(config, options)
         if any(one.speaks_of_sockets for one in workload.requests or ()):
             config = replace(config, cores_apart=True)
@@ -335,32 +328,9 @@ class Replay:
             ),
             priorities=history,
             plans=plans,
-            provenance=_with_plugins(options.provenance, self._plugins),
+            provenance=with_plugins(options.provenance, self._plugins),
             inputs=inputs_of(self.trace, self._config, options),
         )
-
-
-def _with_plugins(provenance: Provenance, plugins: Plugins) -> Provenance:
-    """Add the files of plugins that are not rota's own."""
-    own = [one for one in plugins if one is not None and not one.is_built_in]
-    files = [
-        SourceFile(role=one.plugin_type, path=one.candidate.where, sha256=sha256(one.candidate.code).hexdigest())
-        for one in own
-    ]
-    return replace(provenance, files=(*provenance.files, *files))
-
-
-def load_plugins(stack: ExitStack, scenario: Scenario) -> tuple[PluginHost, Plugins]:
-    """Load the plugins of a scenario, to be started by `boot`; the stack unloads them.
-
-    Raises:
-        PluginError: a plugin cannot be used.
-    """
-    options = scenario.options
-    host = stack.enter_context(PluginHost(options.plugin_dir, report=options.report))
-    priority, sched = host.load(options.priority), host.load(options.scheduler)
-    select = host.load(options.select) if shares_nodes(scenario.config) else None
-    return host, Plugins(priority, sched, select)
 
 
 def replay(scenario: Scenario) -> Result:
@@ -376,13 +346,6 @@ def replay(scenario: Scenario) -> Result:
     with Replay(scenario) as running:
         running.run()
         return running.result()
-
-
-def _check_type(plugin_type: str, major: str, option: str) -> None:
-    """Refuse a plugin of the wrong API; everything else is checked by the host."""
-    other = plugin_type.partition("/")[0]
-    if other != major and other in APIS:
-        raise InputError(f"{plugin_type} is a plugin of type {other}: name one of type {major}", field=option)
 
 
 def _report_doubts(config: ClusterConfig, options: ReplayOptions) -> None:
