@@ -13,15 +13,16 @@ import click
 
 from rota.cli.forecast import print_table, say_faults
 from rota.cli.live import ask, state_option
-from rota.cli.scenario import say, setting_options
+from rota.cli.scenario import nodes_option, say, setting_options
 from rota.config import with_settings
 from rota.config.doubts import idle, idle_limits
+from rota.config.more_nodes import with_nodes
 from rota.config.plugins import plugin_types
 from rota.controller.accounting.difference import difference
 from rota.core.events import UpdateNode, UpdatePartition
 from rota.forecast.comparison import COMPARED, WITHIN, compare
 from rota.forecast.futures import deadline, run_futures
-from rota.forecast.present import Present, with_nodes
+from rota.forecast.present import Present
 from rota.listings.clock import duration
 from rota.model import InputError
 from rota.replays.files import changed_associations
@@ -56,7 +57,7 @@ _ONE_FUTURE = "\nThere was time for one future: what differs may be chance. More
 @click.option("--priority", help="Another priority plugin.")
 @click.option("--plugin-dir", multiple=True, help="Directory with plugins; may be repeated.")
 @setting_options
-@click.option("--nodes", type=int, metavar="+N|-N", default=0, help="More or fewer nodes in the largest partition.")
+@nodes_option
 @click.option("--by", type=click.Choice(sorted(_GROUPS)), help="Show the waits by user, account or partition too.")
 @click.option("--seconds", type=click.FloatRange(0.1), default=2.0, show_default=True, help="How long it may take.")
 @click.option("--futures", type=click.IntRange(1), help="Look at so many futures, however long it takes.")
@@ -70,7 +71,7 @@ def whatif(
     settings: tuple[str, ...],
     qos_settings: tuple[tuple[str, str], ...],
     assoc_settings: tuple[tuple[str, str], ...],
-    nodes: int,
+    nodes: str | None,
     by: str | None,
     seconds: float,
     futures: int | None,
@@ -79,7 +80,8 @@ def whatif(
     """Compare what becomes of the live cluster's queue under its policy, and under another one.
 
     Both are run ahead from now, with the same run times, drawn from what past jobs took, and without new jobs. Nothing
-    changes for the cluster. New nodes are like the last one of the largest partition; fewer lacks its last ones.
+    changes for the cluster. New nodes are like the last one of the largest partition, or like NODE; the last ones are
+    those that are taken away.
     """
     until = deadline(seconds)
     present = Present.read(ask("present", state=state))
@@ -118,7 +120,7 @@ def _changed(
     priority: str | None,
     plugin_dir: tuple[str, ...],
     settings: tuple[str, ...],
-    nodes: int,
+    nodes: str | None,
 ) -> ClusterConfig:
     """Make the other configuration.
 

@@ -81,10 +81,11 @@ def _machine(config: ClusterConfig) -> dict[str, str]:
     for node in config.nodes:
         for item in node.gres:
             gres.update({name: count for name, count in gres_counts(item).items() if ":" not in name})
+    memory = sum(node.real_memory - node.mem_spec_limit for node in config.nodes)
     found = {
         "processors": f"{sum(node.cpus_effective for node in config.nodes):,}",
         "nodes": f"{len(config.nodes):,}",
-        "memory": f"{sum(node.real_memory - node.mem_spec_limit for node in config.nodes):,} MiB",
+        **({"memory": f"{memory:,} MiB"} if memory > len(config.nodes) else {}),
         **{"GPUs" if name == "gpu" else name: f"{count:,}" for name, count in sorted(gres.items())},
         "what nodes are": _digest([[repr(getattr(one, name)) for name in _node_fields(one)] for one in config.nodes]),
     }
