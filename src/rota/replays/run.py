@@ -24,6 +24,7 @@ from rota.replays.plugins import check_types, load_plugins, with_plugins
 from rota.replays.queue_plan import Planned, plan_queue
 from rota.replays.recorder import Recorder
 from rota.replays.trace import make_trace
+from rota.replays.untold import untold_doubts
 from rota.results.node_types import types_of
 from rota.results.result import Result
 from rota.results.schedule import summarise
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from rota.replays.options import ReplayOptions
     from rota.replays.scenario import Scenario
     from rota.results.schedule import Schedule
+    from rota.workload import Workload
 
 #: Number of parts in which the workload is played when a job's start is searched for.
 _CHUNKS = 100
@@ -64,7 +66,7 @@ class Replay:
         if options.pass_per not in PASS_PER:
             raise InputError(f"{options.pass_per!r} is none of {', '.join(PASS_PER)}", field="pass_per")
         check_types(options)
-        _report_doubts(config, options)
+        _report_doubts(config, options, workload)
         if any(one.speaks_of_sockets for one in workload.requests or ()):
             config = replace(config, cores_apart=True)
         self._workload = workload
@@ -348,11 +350,11 @@ def replay(scenario: Scenario) -> Result:
         return running.result()
 
 
-def _report_doubts(config: ClusterConfig, options: ReplayOptions) -> None:
-    """Report what is not done as slurm.conf says, or refuse it."""
+def _report_doubts(config: ClusterConfig, options: ReplayOptions, workload: Workload) -> None:
+    """Report what is not done as slurm.conf says, or as it was for want of knowledge; or refuse it."""
     plugins = (options.scheduler, options.priority, options.select)
     qos = {"normal"} if options.associations is None else options.associations.qos.keys()
-    for doubt in unmodelled(config, plugins, qos):
+    for doubt in (*unmodelled(config, plugins, qos), *untold_doubts(workload, config, qos)):
         if options.strict:
             raise InputError(doubt)
         options.report(f"warning: {doubt}")
