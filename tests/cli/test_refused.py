@@ -76,3 +76,17 @@ def test_when_nothing_runs_the_likely_cause_is_told(name: str, rota: Rota, tmp_p
     told = outcome.err.splitlines()[-1]
     assert told.startswith("rota: error: no job has run: 200 of 200 jobs were refused: 200 × ")
     assert cause in told
+
+
+def test_a_replay_in_which_hardly_any_job_runs_does_not_end_well(rota: Rota, tmp_path: Path) -> None:
+    """Its figures are of the few that ran: they are told, and written, and so is that they say nothing of the log."""
+    log = tmp_path / "log.events"
+    line = "-dt 0 -e submit_batch_job | -sim-walltime 9 --uid=ann -t 1 -n {} job\n"
+    log.write_text(line.format(1) * 6 + line.format(400) * 600)
+    (tmp_path / "slurm.conf").write_text(MACHINE)
+    outcome = rota("replay", log, "--config", tmp_path / "slurm.conf", "--out", tmp_path / "out", "--json")
+    assert outcome.status == 2
+    assert json.loads(outcome.out)["jobs"] == 6
+    assert "rota: error: only 6 of 606 jobs have run to an end" in outcome.err.splitlines()[-1]
+    assert "600 × " in outcome.err.splitlines()[-1]
+    assert (tmp_path / "out" / "summary.json").exists()

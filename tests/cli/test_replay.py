@@ -220,3 +220,13 @@ def test_a_log_without_a_machine_takes_its_processors(rota: Rota, small_log: Pat
     conf = tmp_path / "slurm.conf"
     conf.write_text(SLURM_CONF)
     assert rota("replay", bare, "--procs", "8", "--config", conf).problem.startswith("--procs: slurm.conf describes")
+
+
+def test_the_schedule_names_the_processors_of_the_machine(rota: Rota, small_log: Path, tmp_path: Path) -> None:
+    """Not those of the log's own machine; and it does of accounting, which names none."""
+    rota("replay", small_log, "--procs", "120", "--out", tmp_path / "out")
+    assert read_swf(tmp_path / "out" / "schedule.swf.gz").max_procs == 120
+    (tmp_path / "slurm.conf").write_text("NodeName=n[1-3] CPUs=8\nPartitionName=main Nodes=ALL Default=YES\n")
+    accounting = ("replay", tmp_path / "out" / "sacct.txt.gz", "--config", tmp_path / "slurm.conf")
+    assert rota(*accounting, "--out", tmp_path / "again").status in {0, 2}
+    assert read_swf(tmp_path / "again" / "schedule.swf.gz").max_procs == 24

@@ -255,7 +255,7 @@ REFUSED = {
     "PartitionName=general": "sets nothing: write PartitionName=general Key=Value",
     "PartitionName=general AllowAccounts+=c": "lists on such lines are written whole: write =",
     "PartitionName=general Nodes=n9": "--set PartitionName=general Nodes=n9: Nodes: node n9 is not defined",
-    "NodeName=n9 CPUs=4": "node n9 is not defined",
+    "NodeName=n9 Weight=4": "node n9 is not defined; to add it, say what it is: CPUs=…",
     "NodeName=n[1-9 CPUs=4": "NodeName",
     "NodeName=n1 CPUs=none": "--set NodeName=n1 CPUs=none: CPUs: 'none' is not a whole number from 1 to 65535",
     "FrontendName=x Port=5": "nothing in rota reads FrontendName lines",
@@ -285,3 +285,19 @@ def test_keys_in_python_may_be_in_any_case() -> None:
     assert config.integer("KillWait", 30, 0, 100) == 5
     with pytest.raises(InputError, match="KillWait: is given twice"):
         replace(machine, parameters={"killwait": "5", "KillWait": "6"})
+
+
+def test_nodes_are_added_where_it_is_said_what_they_are(tmp_path: Path) -> None:
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("NodeName=DEFAULT RealMemory=500\nNodeName=n[1-2] CPUs=8\nPartitionName=main Nodes=n[1-2]\n")
+    loaded = read_slurm_conf(conf, ["NodeName=new[1-2],n1 CPUs=64"])
+    assert [(node.name, node.cpus) for node in loaded.config.nodes] == [
+        *(("n1", 64), ("n2", 8), ("new1", 64), ("new2", 64)),
+    ]
+    assert {node.real_memory for node in loaded.config.nodes} == {500}
+    (told,) = loaded.warnings
+    assert told.startswith("new[1-2]: in no partition, so no job runs there: add --set")
+    for nodes in ("n[1-2],new[1-2]", "ALL"):
+        wider = read_slurm_conf(conf, ["NodeName=new[1-2] CPUs=64", f"PartitionName=main Nodes={nodes}"])
+        assert partition(wider.config, "main").nodes.bit_count() == 4
+        assert not wider.warnings

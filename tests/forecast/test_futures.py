@@ -10,6 +10,7 @@ import pytest
 
 from rota.core.snapshot import save
 from rota.forecast.comparison import compare
+from rota.forecast.future import Outcome
 from rota.forecast.futures import run_futures
 from rota.forecast.ranges import forecasts, quantile
 from rota.forecast.run_times import PastRun, RunTimes
@@ -124,7 +125,48 @@ def test_the_same_policy_gives_the_same() -> None:
         assert found.jobs == 4
         assert found.present == found.other
         assert found.present.not_started == 1
-        assert found.present.makespan is not None
-        assert found.present.makespan > found.present.max_wait > found.present.mean_wait > 0
+        makespan, longest, mean = (getattr(found.present, name) for name in ("makespan", "max_wait", "mean_wait"))
+        assert makespan > longest > mean > 0
+        assert {(one.mean, one.low, one.high) for one in found.changes.values()} == {(0, 0, 0)}
+        assert (found.lost, found.gained) == (0, 0)
         assert {name: count for name, (count, _, _) in found.groups.items()} == {"ann": 1, "bob": 2}
         assert [one.present for one in found.differences] == [one.other for one in found.differences]
+
+
+def test_a_policy_that_starts_nothing_is_not_better() -> None:
+    """Its last end is earlier, and nobody waits in it: of jobs that start under one policy only nothing is compared."""
+    jobs = {}
+    with Harness(cluster(cpus=4)) as rota:
+        rota.submit(cpus=4, **_ANN)
+        jobs = {key: rota.submit(cpus=4, **_ANN).job_id for key in "ab"}
+        starts = {str(number): 100 * place for place, number in enumerate(jobs.values(), 1)}
+        present = Outcome(starts=starts, ends={key: start + 50 for key, start in starts.items()})
+        nothing = Outcome(never=dict.fromkeys(starts, "Resources"))
+        found = compare(rota.engine, [(present, nothing)] * 3, 0)
+        assert (found.lost, found.gained) == (2, 0)
+        assert found.changes == {}
+        assert (found.other.mean_wait, found.other.makespan, found.present.makespan) == (None, None, None)
+        back = compare(rota.engine, [(nothing, present)] * 3, 0)
+        assert (back.lost, back.gained) == (0, 2)
+        one = compare(rota.engine, [(present, Outcome(starts={"2": 100}, ends={"2": 150}))] * 3, 0)
+        assert "makespan" not in one.changes
+        assert one.changes["mean_wait"].mean == 0
+
+
+def test_changes_have_students_interval() -> None:
+    """Of 1, 2, 3, 4: mean 2.5, standard error 0.6455, and 3.182 of these on either side (Student, 3 degrees)."""
+    with Harness(cluster(cpus=4)) as rota:
+        rota.submit(cpus=4, **_ANN)
+        key = str(rota.submit(cpus=4, **_ANN).job_id)
+        pairs = [
+            (Outcome(starts={key: 100}, ends={key: 200}), Outcome(starts={key: 100 + more}, ends={key: 200 + more}))
+            for more in (1, 2, 3, 4)
+        ]
+        found = compare(rota.engine, pairs, 0)
+        for change in (found.changes["mean_wait"], found.changes["makespan"]):
+            assert (change.mean, change.low, change.high) == pytest.approx((2.5, 0.446, 4.554), abs=0.001)
+            assert change.is_marked
+        assert found.differences[0].change.low is None, "four futures are few for one job"
+        assert compare(rota.engine, pairs * 2, 0).differences[0].change.is_marked
+        alone = compare(rota.engine, pairs[:1], 0).changes["mean_wait"]
+        assert (alone.mean, alone.low, alone.high, alone.is_marked) == (1, None, None, False)

@@ -445,6 +445,7 @@ def partition_of(text: str) -> PartitionLine:
         least_loaded=one["LLN"] == "YES",
         grace_time=int(one["GraceTime"]),
         over_time_limit=None if over == "UNLIMITED" else 0 if over == "NONE" else 60 * int(over),
+        options={key.lower(): one[key] for key in ("DisableRootJobs", "ExclusiveUser", "Hidden", "PreemptMode")},
         def_mem_per_cpu=int(one.get("DefMemPerCPU", "0").replace("UNLIMITED", "0")),
         def_mem_per_node=int(one.get("DefMemPerNode", "0").replace("UNLIMITED", "0")),
         allow_users=None,

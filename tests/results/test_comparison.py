@@ -182,8 +182,8 @@ def test_classes_by_size_and_requested_time(pair: Pair) -> None:
     comparison = compare_results(pair)
     assert sum(row.jobs for row in comparison.by_size()) == 3
     short, long = comparison.by_requested_time()
-    assert (short.label, short.jobs, short.mean_wait) == ("≤ 5 min", 2, (45.0, 15.0))
-    assert (long.label, long.mean_wait) == ("1 – 4 h", (130.0, 160.0))
+    assert (short.label, short.jobs, short.wait.values) == ("≤ 5 min", 2, (45.0, 15.0))
+    assert (long.label, long.wait.values) == ("1 – 4 h", (130.0, 160.0))
 
 
 def test_the_order_of_jobs_does_not_matter(pair: Pair, make_schedule: MakeSchedule) -> None:

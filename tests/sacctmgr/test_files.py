@@ -69,6 +69,18 @@ def script(tmp_path: Path, text: str) -> Path:
     return path
 
 
+def test_a_dump_of_later_versions_begins_with_its_qos() -> None:
+    """As `sacctmgr show qos` and `show assoc` of Slurm 26.05.5 said then."""
+    loaded = read_associations([DATA / "qos-26.05.dump"], "rig")
+    assert loaded.warnings == ()
+    urgent = loaded.tree.qos["urgent"]
+    assert (urgent.description, urgent.priority, urgent.usage_factor, urgent.grace_time) == ("fast ones", 100, 2.0, 60)
+    assert (urgent.flags, urgent.preempt, urgent.limits["GrpTRES"]) == (("DenyOnLimit",), ("normal",), "cpu=100")
+    assert urgent.limits["MaxWallDurationPerJob"] == "1440"
+    shares = {(one.user, one.partition): one.shares_raw for one in loaded.tree.associations if one.account == "phys"}
+    assert shares == {("", ""): 60, ("alice", ""): 10, ("alice", "debug"): 1, ("bob", ""): 5}
+
+
 def test_commands_of_a_script(tmp_path: Path) -> None:
     text = """\
         sacctmgr -i add account Physics,chem fair=10 org='Uni "X"'   # a comment
@@ -131,7 +143,7 @@ BAD_DUMPS = {
     "no cluster": ("Parent - 'root'\n", "1: Parent: a line such as Cluster - 'name' must come first"),
     "other line": (
         "Cluster - 'c'\nWhat - 'x'\n",
-        "2: \"What - 'x'\" is none of Cluster, Parent, Account, User - 'name':Key=value…",
+        "2: \"What - 'x'\" is none of QOS, Cluster, Parent, Account, User - 'name':Key=value…",
     ),
     "two clusters": (
         "Cluster - 'c'\nCluster - 'd'\n",

@@ -9,6 +9,7 @@ import pytest
 
 from rota.sweep.axes import Axis
 from rota.sweep.effects import alike, front, lines_along, ranked, settings_in
+from rota.sweep.figures import METRICS
 from rota.sweep.play import Sweep
 from rota.sweep.runs import Row
 from rota.sweep.summary import summarise
@@ -107,3 +108,21 @@ def test_a_summary_says_what_cannot_be_compared() -> None:
     told = {one["point"]["a"]: one for one in summary.as_dict()["settings"]}
     assert [told[a].get("is_alike") for a in "123"] == [True, False, None]
     assert told["2"]["figures"]["mean_wait_s"]["difference"] is None
+
+
+def test_nothing_is_marked_of_settings_that_change_more_than_the_policy_or_less_than_the_model_errs() -> None:
+    """Drawn differences are all the same, so that chance explains none of them."""
+
+    def marked(first: dict[str, Any], second: dict[str, Any]) -> bool:
+        rows = [row({"a": "1"}, 100.0, **first), row({"a": "2"}, 90.0, **second)]
+        summary = summarise(Sweep(axes=(Axis("a", ("1", "2")),)), rows)
+        return summary.is_marked(summary.settings[1], METRICS[0])
+
+    assert marked({"inputs": "x"}, {"inputs": "x"})
+    assert not marked({"inputs": "x"}, {"inputs": "y"})
+    assert marked({"mean_wait_s_error": 9.0}, {})
+    assert not marked({"mean_wait_s_error": 11.0}, {})
+    rows = [row({"a": "1"}, inputs="x"), row({"a": "2"}, inputs="y")]
+    other = summarise(Sweep(axes=(Axis("a", ("1", "2")),)), rows)
+    assert other.note(other.settings[1]) == "best in some way, other jobs or machine"
+    assert other.doubts()[0].startswith("1 of 2 settings change the jobs or the machine")

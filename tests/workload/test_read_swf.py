@@ -56,6 +56,18 @@ def test_columns_are_whole_numbers_where_no_job_has_a_fraction(log_file: LogFile
     assert read_swf(log_file(f"{JOB_1}\n")).avg_cpu_time.dtype == np.int64
 
 
+def test_fractions_of_a_second_are_rounded(log_file: LogFile) -> None:
+    """As Batsim and OAR write them: a job holds its processors for as long as it ran, or a little longer."""
+    words = JOB_1.split()
+    for place, value in {2: "7.9", 3: "3.2", 4: "88.51", 9: "100.01", 18: "0.5"}.items():
+        words[place - 1] = value
+    log = read_swf(log_file(f"{JOB_2}\n{' '.join(words)}\n"))
+    times = (log.submit_time, log.wait_time, log.run_time, log.requested_time, log.think_time)
+    assert [int(one[1]) for one in times] == [7, 3, 89, 101, 0]
+    assert log.run_time.dtype == np.int64
+    assert log.notes == ("1 jobs have times with fractions of a second: run times and limits are rounded up",)
+
+
 def test_columns_cannot_be_written_to(log_file: LogFile) -> None:
     log = read_swf(log_file(JOB_1))
     with pytest.raises(ValueError, match="read-only"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rota.cli.echo import echo
 from rota.cli.live import default_state, state_option
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def recover(*, state: Path | None, conf: Path | None, yes: bool, as_json: bool) 
         found = inspect(directory, most_jobs=None)
         known = found.remains.facts.get("slurm_conf") or conf_of(found.traces.runs.values())
         config = Settings(directory, conf or (Path(known) if known else None)).read()
-        booter = Booter(ClusterClock(), lambda line: click.echo(line, err=True))
+        booter = Booter(ClusterClock(), lambda line: echo(line, err=True))
         try:
             made = Rebuilding(found, booter, config, int(time.time())).run()
             plan = Plan(found, made, config)
@@ -67,32 +68,32 @@ def recover(*, state: Path | None, conf: Path | None, yes: bool, as_json: bool) 
 def _print(plan: Plan, *, as_json: bool, done: bool, is_whole: bool) -> None:
     said = plan.describe() | {"done": done and not is_whole}
     if as_json:
-        click.echo(json.dumps(said, indent=2))
+        echo(json.dumps(said, indent=2))
         return
     if is_whole:
-        click.echo(f"{said['state']}: all that is kept is as it was written. There is nothing to recover.")
+        echo(f"{said['state']}: all that is kept is as it was written. There is nothing to recover.")
         return
     _print_findings(said)
     if done:
-        click.echo(f"Done. What was there is in {said['aside']}. `rota up` starts the cluster.")
+        echo(f"Done. What was there is in {said['aside']}. `rota up` starts the cluster.")
     else:
-        click.echo(f"What is there goes to {said['aside']}. Nothing has been changed: `rota recover --yes` does it.")
+        echo(f"What is there goes to {said['aside']}. Nothing has been changed: `rota recover --yes` does it.")
 
 
 def _print_findings(said: dict[str, Any]) -> None:
-    click.echo(f"{said['state']}: what is wrong")
+    echo(f"{said['state']}: what is wrong")
     for one in said["findings"]:
-        click.echo(f"  {one['what']}")
-        click.echo(f"    {'lost: ' + one['lost'] if one['lost'] else 'nothing is lost by it'}")
+        echo(f"  {one['what']}")
+        echo(f"    {'lost: ' + one['lost'] if one['lost'] else 'nothing is lost by it'}")
     saved = said["saved"]
-    click.echo("What is saved")
+    echo("What is saved")
     state = f"the state at event {saved['snapshot']}, and {saved['events']:,} events after it"
-    click.echo(
+    echo(
         f"  {state if saved['snapshot'] or saved['events'] else 'no state: accounts and reservations begin anew'}"
     )
-    click.echo(f"  records of {saved['ended_jobs']:,} jobs that have ended")
+    echo(f"  records of {saved['ended_jobs']:,} jobs that have ended")
     for kind, jobs in said["jobs"].items():
         if jobs:
             named = ", ".join(map(str, jobs[:20])) + (", …" if len(jobs) > 20 else "")
-            click.echo(f"  {len(jobs):,} jobs {_JOBS[kind]}: {named}")
-    click.echo(f"  the next job gets the id {said['next_job_id']}")
+            echo(f"  {len(jobs):,} jobs {_JOBS[kind]}: {named}")
+    echo(f"  the next job gets the id {said['next_job_id']}")

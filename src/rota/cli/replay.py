@@ -78,6 +78,8 @@ def replay(
         echo(json.dumps(result.summary.as_dict()))
     else:
         _print_summary(result, out)
+    if (problem := run.shortfall(result)) is not None:
+        raise problem
 
 
 def _commands(show: str) -> list[str]:

@@ -51,6 +51,9 @@ _SETTINGS: tuple[Callable[[Any], Any], ...] = (
         help="The same of account=NAME or user=NAME,account=NAME: account=physics Fairshare=20; repeatable.",
     ),
 )
+_NODES: Callable[[Any], Any] = click.option(
+    "--nodes", metavar="+N|-N[:like=NODE]", help="More or fewer nodes: in the largest partition, or like NODE."
+)
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--config", "config", type=click.Path(path_type=Path), help="slurm.conf of the machine."),
     click.option(
@@ -60,6 +63,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--priority", help="Priority plugin.  [default: PriorityType of --config, else priority/basic]"),
     click.option("--plugin-dir", multiple=True, help="Directory with plugins; may be repeated."),
     *_SETTINGS,
+    _NODES,
     click.option(
         "--strict",
         is_flag=True,
@@ -147,6 +151,11 @@ def required(at: str | None) -> str:
     if at is None:
         raise InputError("keeps a moment: say which with --at", field="--keep")
     return at
+
+
+def nodes_option(command: F) -> F:
+    """Add only ``--nodes``."""
+    return _with_options(command, (_NODES,))
 
 
 def setting_options(command: F) -> F:

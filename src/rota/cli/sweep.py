@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from dataclasses import replace
 from functools import partial
@@ -26,11 +27,15 @@ from rota.sweep.play import Sweep, play
 from rota.sweep.runs import carry_out
 from rota.sweep.search import SEARCHES
 from rota.sweep.spec import read_spec
-from rota.sweep.summary import say_value, summarise
+from rota.sweep.summary import say_difference, say_value, summarise
 from rota.sweep.workers import Dask, Processes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rota.sweep.axes import Axis
+    from rota.sweep.effects import Setting
+    from rota.sweep.figures import Metric
     from rota.sweep.spec import Spec
     from rota.sweep.summary import Summary
     from rota.sweep.workers import Workers
@@ -39,6 +44,8 @@ if TYPE_CHECKING:
 _OWN = frozenset({"vary", "search", "samples", "draw", "by", "out", "jobs", "dask", "tolerate_failures", "as_json"})
 #: Settings that are printed; the page has all.
 _PRINTED = 10
+#: Width of a table in a file.
+_FILE_WIDTH = 240
 
 
 @click.command()
@@ -149,18 +156,49 @@ def _failure(summary: Summary) -> InputError:
 
 
 def _print(summary: Summary, page: Path) -> None:
-    """Print the best settings."""
-    labels = ["", *(metric.label for metric in METRICS), ""]
-    lines = [
-        [one.name, *(say_value(metric, one.mean(metric.key)) for metric in METRICS), summary.note(one)]
-        for one in summary.ranked[:_PRINTED]
-        if not one.failed
-    ]
-    widths = [max(len(line[i]) for line in (labels, *lines)) for i in range(len(labels))]
-    for line in (labels, *lines):
-        first, *others, note = line
-        cells = [first.ljust(widths[0]), *(one.rjust(width) for one, width in zip(others, widths[1:], strict=False))]
-        echo("  ".join((*cells, note)).rstrip())
+    """Print the best settings, each with its differences to the first one."""
+    for doubt in summary.doubts():
+        echo(doubt)
+    shown = [one for one in summary.ranked[:_PRINTED] if not one.failed]
+    lines = [["", *(metric.label for metric in METRICS), ""], *(line for one in shown for line in _lines(summary, one))]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(METRICS) + 1)]
+    if sum(widths) + 2 * len(widths) <= shutil.get_terminal_size((_FILE_WIDTH, 24)).columns:
+        for first, *cells, note in lines:
+            aligned = [first.ljust(widths[0]), *(one.rjust(w) for one, w in zip(cells, widths[1:], strict=True))]
+            echo("  ".join((*aligned, note)).rstrip())
+    else:
+        for one in shown:
+            for line in _block(summary, one):
+                echo(line)
     if len(summary.ranked) > _PRINTED:
         echo(f"and {len(summary.ranked) - _PRINTED} others")
     echo(f"page  {page}")
+
+
+def _lines(summary: Summary, one: Setting) -> list[list[str]]:
+    """Format a setting: its figures, and its differences with their intervals."""
+    values = [f"{say_value(metric, one.mean(metric.key))}{_mark(summary, one, metric)}" for metric in METRICS]
+    differences = [_difference(summary, one, metric) for metric in METRICS]
+    below = [["  Δ", *(f"{text}  " for text in differences), ""]] if any(differences) else []
+    return [[one.name, *values, summary.note(one)], *below]
+
+
+def _block(summary: Summary, one: Setting) -> Iterator[str]:
+    """Format a setting with a line for each figure, where there is no room for a table."""
+    note = summary.note(one)
+    yield f"{one.name}{f': {note}' if note else ''}"
+    for metric in METRICS:
+        value = f"{say_value(metric, one.mean(metric.key))}{_mark(summary, one, metric)}"
+        yield f"  {metric.short:<21} {value:>14}  {_difference(summary, one, metric)}".rstrip()
+
+
+def _mark(summary: Summary, one: Setting, metric: Metric) -> str:
+    return " *" if summary.is_marked(one, metric) else "  "
+
+
+def _difference(summary: Summary, one: Setting, metric: Metric) -> str:
+    found = summary.difference(one, metric)
+    if found is None:
+        return ""
+    value, *interval = say_difference(metric, found)
+    return f"{value} ({interval[0]})" if interval else value

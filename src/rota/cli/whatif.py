@@ -14,15 +14,16 @@ import click
 from rota.cli.echo import echo
 from rota.cli.forecast import print_table, say_faults
 from rota.cli.live import ask, state_option
-from rota.cli.scenario import say, setting_options
+from rota.cli.scenario import nodes_option, say, setting_options
 from rota.config import with_settings
 from rota.config.doubts import idle, idle_limits
+from rota.config.more_nodes import with_nodes
 from rota.config.plugins import plugin_types
 from rota.controller.accounting.difference import difference
 from rota.core.events import UpdateNode, UpdatePartition
-from rota.forecast.comparison import WITHIN, compare
+from rota.forecast.comparison import COMPARED, WITHIN, compare
 from rota.forecast.futures import deadline, run_futures
-from rota.forecast.present import Present, with_nodes
+from rota.forecast.present import Present
 from rota.listings.clock import duration
 from rota.model import InputError
 from rota.replays.files import changed_associations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from rota.core import Engine
     from rota.core.job import Job
-    from rota.forecast.comparison import Comparison, Figures
+    from rota.forecast.comparison import Change, Comparison
     from rota.model import ClusterConfig
 
 #: By what jobs can be grouped.
@@ -44,6 +45,11 @@ _GROUPS: dict[str, Callable[[Job], str]] = {
 }
 #: Number of jobs that are listed.
 _LISTED = 10
+_LEGEND = (
+    "\nWaits are of the jobs that start under both. 95 %: the interval of the change over the futures; * marks where "
+    "it excludes none. More --seconds make it narrower."
+)
+_ONE_FUTURE = "\nThere was time for one future: what differs may be chance. More --seconds look at others."
 
 
 @click.command()
@@ -52,7 +58,7 @@ _LISTED = 10
 @click.option("--priority", help="Another priority plugin.")
 @click.option("--plugin-dir", multiple=True, help="Directory with plugins; may be repeated.")
 @setting_options
-@click.option("--nodes", type=int, metavar="+N|-N", default=0, help="More or fewer nodes in the largest partition.")
+@nodes_option
 @click.option("--by", type=click.Choice(sorted(_GROUPS)), help="Show the waits by user, account or partition too.")
 @click.option("--seconds", type=click.FloatRange(0.1), default=2.0, show_default=True, help="How long it may take.")
 @click.option("--futures", type=click.IntRange(1), help="Look at so many futures, however long it takes.")
@@ -66,7 +72,7 @@ def whatif(
     settings: tuple[str, ...],
     qos_settings: tuple[tuple[str, str], ...],
     assoc_settings: tuple[tuple[str, str], ...],
-    nodes: int,
+    nodes: str | None,
     by: str | None,
     seconds: float,
     futures: int | None,
@@ -75,7 +81,8 @@ def whatif(
     """Compare what becomes of the live cluster's queue under its policy, and under another one.
 
     Both are run ahead from now, with the same run times, drawn from what past jobs took, and without new jobs. Nothing
-    changes for the cluster. New nodes are like the last one of the largest partition; fewer lacks its last ones.
+    changes for the cluster. New nodes are like the last one of the largest partition, or like NODE; the last ones are
+    those that are taken away.
     """
     until = deadline(seconds)
     present = Present.read(ask("present", state=state))
@@ -114,7 +121,7 @@ def _changed(
     priority: str | None,
     plugin_dir: tuple[str, ...],
     settings: tuple[str, ...],
-    nodes: int,
+    nodes: str | None,
 ) -> ClusterConfig:
     """Make the other configuration.
 
@@ -175,12 +182,17 @@ def _print(found: Comparison, futures: int, by: str | None, now: int) -> None:
     if not found.jobs:
         echo("No job waits.")
         return
-    echo(f"{found.jobs:,} jobs wait. On average over {futures:,} futures:\n")
+    many = "" if futures == 1 else "s"
+    echo(f"{found.jobs:,} jobs wait. On average over {futures:,} future{many}:\n")
     if found.reached is not None:
         ahead = duration(found.reached - now)
         echo(f"There was time to look {ahead} ahead; more --seconds look further.\n")
-    numbers = frozenset({1, 2, 3})
-    print_table([("", "now", "what if", "change"), *_lines(found.present, found.other)], numbers)
+    if found.lost:
+        echo(f"{found.lost:,} of them start under the present policy, and never under the other one.\n")
+    if found.gained:
+        echo(f"{found.gained:,} of them start under the other policy, and never under the present one.\n")
+    print_table([("", "now", "what if", "change", "95 %"), *_lines(found)], frozenset({1, 2, 3, 4}))
+    echo(_LEGEND if futures > 1 else _ONE_FUTURE)
     if by:
         rows = [
             (name, f"{count:,}", _time(one), _time(two), _change(two - one))
@@ -190,22 +202,30 @@ def _print(found: Comparison, futures: int, by: str | None, now: int) -> None:
         print_table([(by, "jobs", "mean wait", "what if", "change"), *rows], frozenset({1, 2, 3, 4}))
     changed = [one for one in found.differences if one.other != one.present][:_LISTED]
     if changed:
-        jobs = [(one.job, one.name, one.user, _change(one.other - one.present)) for one in changed]
+        jobs = [(one.job, one.name, one.user, _change(one.change.mean), _interval(one.change)) for one in changed]
         echo()
-        print_table([("job", "name", "user", "starts"), *jobs], frozenset({0, 3}))
+        print_table([("job", "name", "user", "starts", "95 %"), *jobs], frozenset({0, 3, 4}))
 
 
-def _lines(present: Figures, other: Figures) -> Iterator[tuple[str, str, str, str]]:
-    for name in ("mean_wait", "median_wait", "max_wait", "makespan"):
-        one, two = getattr(present, name), getattr(other, name)
-        if one is None or two is None:
-            continue
-        yield name.replace("_", " ").replace("max", "longest"), _time(one), _time(two), _change(two - one)
+def _lines(found: Comparison) -> Iterator[tuple[str, str, str, str, str]]:
+    present, other = found.present, found.other
+    for name in COMPARED:
+        if (change := found.changes.get(name)) is not None:
+            label = name.replace("_", " ").replace("max", "longest")
+            one, two = getattr(present, name), getattr(other, name)
+            yield label, _time(one), _time(two), _change(change.mean), _interval(change)
     for within, one, two in zip(WITHIN, present.started_within, other.started_within, strict=True):
-        yield f"started within {duration(within)}", f"{one:,.1f}", f"{two:,.1f}", f"{two - one:+,.1f}"
+        yield f"started within {duration(within)}", f"{one:,.1f}", f"{two:,.1f}", f"{two - one:+,.1f}", ""
     if present.not_started or other.not_started:
         one, two = present.not_started, other.not_started
-        yield "not started", f"{one:,.1f}", f"{two:,.1f}", f"{two - one:+,.1f}"
+        yield "not started", f"{one:,.1f}", f"{two:,.1f}", f"{two - one:+,.1f}", ""
+
+
+def _interval(change: Change) -> str:
+    """Format an interval, with a star where it excludes no change."""
+    if change.low is None or change.high is None:
+        return ""
+    return f"{_change(change.low)} to {_change(change.high)}{' *' if change.is_marked else '  '}"
 
 
 def _time(seconds: float) -> str:

@@ -24,6 +24,7 @@ from rota.config.options import (
 from rota.config.partitions import READ
 from rota.config.settings import own_prefixes
 from rota.model import InputError
+from rota.model.units import FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -43,14 +44,17 @@ _KEYS = {
     "prioritysitefactorplugin": (("", "site_factor/none"), "no job has a site factor"),
     "suspendprogram": (("",), _POWER),
 }
+#: Truth values that mean no.
+_OFF = tuple(word for word, value in FLAGS.items() if not value)
 #: The same for keys of partitions.
 _PARTITION_KEYS = {
     "allocnodes": (("all",), "jobs may be submitted from all nodes"),
     "alternate": (("",), "jobs of a partition that is down stay there"),
-    "exclusivetopo": (("no",), _SWITCHES),
-    "exclusiveuser": (("no",), "jobs of several users may share a node"),
+    "exclusivetopo": (_OFF, _SWITCHES),
+    "exclusiveuser": (_OFF, "jobs of several users may share a node"),
     "maxcpuspersocket": (("unlimited",), "jobs may use all processors of a socket"),
-    "preemptmode": (("",), "the cluster's PreemptMode counts"),
+    "disablerootjobs": (_OFF, "root may submit jobs to it"),
+    "preemptmode": (("", "off", "cancel", "requeue"), "the cluster's PreemptMode counts"),
 }
 #: Keys of slurm.conf that rota reads.
 READ_KEYS = frozenset(

@@ -1,7 +1,7 @@
 """The syntax of slurm.conf: logical lines of ``Key=Value`` pairs, with file and line number.
 
 ``#`` begins a comment. A backslash escapes the next character; at the end of a line it continues the line. Values with
-blanks are in double quotes. ``Include`` inserts another file.
+blanks are in double quotes; a list of values in quotes, ``"a=1","b=2"``, keeps them. ``Include`` inserts another file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ _CONTINUED = re.compile(r"(?:[^\\]|\\.)*\\")
 _ESCAPED = re.compile(r"\\(.)")
 _INCLUDE = re.compile(r"include\s+(?P<file>\S+)", re.IGNORECASE)
 #: Slurm treats ``+=`` and the like as ``=``, except in a few keys of newer releases.
-_PAIR = re.compile(r"""(?P<key>[\w.]+)\s*[-+*/]?=\s*(?P<value>"[^"]*"(?!\S)|[^\s"]\S*)?\s*""", re.ASCII)
+_PAIR = re.compile(
+    r"""(?P<key>[\w.]+)\s*[-+*/]?=\s*(?P<value>"[^"]*"(?!\S)|(?P<list>"[^"\s]*"(?:,"[^"\s]*")+)(?!\S)|[^\s"]\S*)?\s*""",
+    re.ASCII,
+)
 #: Number of characters of a bad line that its error message quotes.
 _QUOTED = 60
 _NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
@@ -142,6 +145,6 @@ def pairs_of(content: str, path: Path, number: int) -> tuple[Pair, ...]:
             rest = content[match.end() : match.end() + _QUOTED]
             problem = f'the quotes of {rest} do not enclose it: write Key="…"' if rest else "has no value"
             raise InputError(problem, path=path, line=number, field=key)
-        pairs.append(Pair(key, value[1:-1] if value.startswith('"') else value))
+        pairs.append(Pair(key, value[1:-1] if value.startswith('"') and not match["list"] else value))
         position = match.end()
     return tuple(pairs)

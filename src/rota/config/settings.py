@@ -5,7 +5,7 @@
 ``option=50``, ``option``           sets one option of SchedulerParameters, PriorityFlags … and leaves the others
 ``Key+=a,b=2``, ``Key-=a``          adds options to a list or replaces them, and removes them
 ``PartitionName=x Key=Value …``     changes a partition or, with ``Nodes=``, adds one
-``NodeName=n[1-4] Key=Value …``     changes nodes
+``NodeName=n[1-4] Key=Value …``     changes nodes or, given what they are (``CPUs=`` …), adds some
 ``NodeSet=x …``, ``DownNodes=x …``  changes a set of nodes; takes nodes down
 =================================== ===================================================================================
 
@@ -15,6 +15,7 @@ Keys and options may be in any case. One that does not exist is an error.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,6 +51,8 @@ _SYNONYMS = {
     "shared": ("oversubscribe",),
     "priority": ("prioritytier", "priorityjobfactor"),
 }
+#: Keys, one of which a node needs to be added.
+_WHAT_NODES_ARE = frozenset({"cpus", "procs", "sockets", "socketsperboard", "boards", "corespersocket"})
 _TYPES = ("schedulertype", "prioritytype", "selecttype")
 
 
@@ -79,7 +82,7 @@ def apply_settings(
     Raises:
         InputError: a setting cannot be made.
     """
-    changed = list(lines)
+    changed, names_before = list(lines), _node_names(lines)
     for text in settings:
         own = _own_prefixes(changed, plugins)
         setting = _parse(text, own)
@@ -87,7 +90,30 @@ def apply_settings(
             changed = _set_records(changed, setting)
         else:
             changed = _set_scalar(changed, setting, own, notes)
+    if new := [name for name in _node_names(changed) if name not in names_before]:
+        _note_homeless(new, changed, notes)
     return changed
+
+
+def _node_names(lines: Iterable[Line]) -> dict[str, None]:
+    """Give the names of all nodes that are defined, in order."""
+    mine = (line for line in lines if _is_of(line, "nodename"))
+    return dict.fromkeys(name for line in mine for name in expand(line.pairs[0].value, line, "NodeName"))
+
+
+def _note_homeless(new: Sequence[str], lines: Iterable[Line], notes: list[str]) -> None:
+    """Note which of the new nodes are in no partition: no job would run there."""
+    members: set[str] = set()
+    for line in lines:
+        for key, value in line.pairs if _is_of(line, "partitionname") else ():
+            if key.lower() == "nodes":
+                if value.upper() == "ALL":
+                    return
+                with suppress(InputError):  # told where partitions are read
+                    members |= {*expand(value, line, "Nodes")}
+    if homeless := [name for name in new if name not in members]:
+        named = fold(homeless)
+        notes.append(f'{named}: in no partition, so no job runs there: add --set "PartitionName=… Nodes=…,{named}"')
 
 
 def _own_prefixes(lines: Iterable[Line], plugins: Iterable[str]) -> tuple[str, ...]:
@@ -239,7 +265,7 @@ def _only_default(lines: list[Line], pairs: tuple[Pair, ...]) -> list[Line]:
 
 
 def _set_nodes(lines: list[Line], setting: _Setting, pairs: tuple[Pair, ...]) -> list[Line]:
-    """Change nodes. A line that defines others too is split."""
+    """Change nodes or, given what they are, add some. A line that defines others too is split."""
     left = dict.fromkeys(expand(pairs[0].value, Line(Path(), 0, pairs, _blame(setting, pairs)), pairs[0].key))
     changed: list[Line] = []
     defined: list[str] = []
@@ -259,7 +285,12 @@ def _set_nodes(lines: list[Line], setting: _Setting, pairs: tuple[Pair, ...]) ->
             del left[name]
     if left:
         name = next(iter(left))
-        raise setting.error(f"node {name} is not defined{did_you_mean(name, defined)}")
+        if not _WHAT_NODES_ARE & {key.lower() for key, _ in pairs}:
+            told = f"node {name} is not defined{did_you_mean(name, defined)}"
+            raise setting.error(f"{told}; to add it, say what it is: CPUs=…")
+        added = (Pair(pairs[0].key, fold(left)), *pairs[1:])
+        place = max((i + 1 for i, line in enumerate(changed) if line.pairs[0].key.lower() == "nodename"), default=0)
+        changed.insert(place, Line(Path(), 0, added, _blame(setting, pairs)))
     return changed
 
 

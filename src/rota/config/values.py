@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from rota.model.units import UNLIMITED, parse_time_seconds
+from rota.model.units import FLAGS, UNLIMITED, parse_time_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,16 +18,6 @@ MAX_16 = 2**16 - 1
 _MAX = 2**31
 #: No leading zeros: Slurm would read 010 as 8, contrary to what everybody expects.
 _WHOLE = re.compile(r"0|[1-9][0-9]*")
-_FLAGS = {
-    "yes": True,
-    "up": True,
-    "true": True,
-    "1": True,
-    "no": False,
-    "down": False,
-    "false": False,
-    "0": False,
-}
 
 
 class Record:
@@ -70,9 +60,9 @@ class Record:
     def flag(self, key: str) -> bool:
         """Give a truth value; false if it is not set."""
         text = self.values.get(key, "no")
-        if text.lower() not in _FLAGS:
+        if text.lower() not in FLAGS:
             raise self.error(key, f"{text!r} is neither YES nor NO")
-        return _FLAGS[text.lower()]
+        return FLAGS[text.lower()]
 
     def seconds(self, key: str) -> int | None:
         """Give a time limit in seconds, rounded up to whole minutes as in Slurm; ``None``: unlimited or not set."""

@@ -6,11 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rota.model.array import MAX_ARRAY_SIZE, MOST_TASKS
+from rota.model.units import FLAGS
 
 if TYPE_CHECKING:
     from rota.model import ClusterConfig
 
-_PARTITION_LIMITS = {"NO": "NO", "FALSE": "NO", "ANY": "ANY", "ALL": "ALL", "YES": "ALL", "TRUE": "ALL"}
+#: Words of ``EnforcePartLimits``; as Slurm 22.05.8 says in ``scontrol show config``, YES is ANY.
+_PARTITION_LIMITS = {
+    "ANY": "ANY",
+    "ALL": "ALL",
+    **{word.upper(): "ANY" if value else "NO" for word, value in FLAGS.items()},
+}
 _YEAR = 365 * 86400
 
 

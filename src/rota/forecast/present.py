@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
-from itertools import count as count_from
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rota.config.local_time import system_utc_offset
 from rota.core.plain import shape_of
 from rota.forecast.run_times import PastRun, RunTimes
-from rota.model import YEAR, ClusterConfig, InputError, NodeState
+from rota.model import YEAR, ClusterConfig
 from rota.runtime.boot import boot_live
 
 if TYPE_CHECKING:
@@ -75,41 +74,3 @@ def present_runs(engine: Engine, now: int) -> list[PastRun]:
         for job in engine.jobs.values()
         if job.alloc and job.suspended_since is None and not job.completing
     ]
-
-
-def with_nodes(config: ClusterConfig, change: int) -> ClusterConfig:
-    """Add nodes to the largest partition, like its last one, or remove its last ones.
-
-    Args:
-        config: The configuration.
-        change: Number of nodes to add; negative: to remove.
-
-    Raises:
-        InputError: there are not so many to remove.
-    """
-    largest = max(config.partitions, key=lambda one: one.nodes.bit_count())
-    mine = [place for place in range(len(config.nodes)) if largest.nodes >> place & 1]
-    if change >= 0:
-        return _with_more(config, mine[-1], change)
-    if -change >= len(mine):
-        problem = f"partition {largest.name} has {len(mine)} nodes: remove fewer"
-        raise InputError(problem, field="--nodes")
-    gone = set(mine[change:])
-    kept = [place for place in range(len(config.nodes)) if place not in gone]
-    partitions = tuple(
-        replace(one, nodes=sum(1 << new for new, old in enumerate(kept) if one.nodes >> old & 1))
-        for one in config.partitions
-    )
-    return replace(config, nodes=tuple(config.nodes[place] for place in kept), partitions=partitions)
-
-
-def _with_more(config: ClusterConfig, model: int, count: int) -> ClusterConfig:
-    """Add nodes like the one at the place ``model``, to its partitions."""
-    node, taken = config.nodes[model], {one.name for one in config.nodes}
-    free = (name for number in count_from(1) if (name := f"{node.name}-{number}") not in taken)
-    more = tuple(replace(node, name=next(free), state=NodeState.UP, reason="") for _ in range(count))
-    added = ((1 << count) - 1) << len(config.nodes)
-    partitions = tuple(
-        replace(one, nodes=one.nodes | added) if one.nodes >> model & 1 else one for one in config.partitions
-    )
-    return replace(config, nodes=(*config.nodes, *more), partitions=partitions)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rota.listings.answer import RELEASE
 from rota.listings.text import NULL, plain
+from rota.model.units import FLAGS
 
 if TYPE_CHECKING:
     from rota.listings.clock import Clock
@@ -73,6 +74,9 @@ def show_config(view: View, clock: Clock) -> str:
     for key, value in config.parameters.items():
         if key not in _SECRET:
             values[known.get(key, key)] = plain(value) or NULL
+    enforced = values["EnforcePartLimits"]
+    is_any = FLAGS.get(enforced.lower())
+    values["EnforcePartLimits"] = enforced.upper() if is_any is None else "ANY" if is_any else "NO"
     values["ClusterName"] = config.cluster_name
     values["AccountingStorageTRES"] = ",".join(config.tres())
     values["SLURM_VERSION"] = RELEASE

@@ -10,6 +10,7 @@ from rota.listings.node_facts import gres_used, reserved, tres_allocated, tres_c
 from rota.listings.records import record
 from rota.listings.sacct_fields import step_tres
 from rota.listings.text import NULL, fold, or_null, plain, tres_text, weights_text
+from rota.model.units import FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +89,8 @@ def _partition(part: PartitionLine, view: View) -> Iterator[str]:
     yield f"AllowGroups={','.join(part.allow_groups) or 'ALL'} {accounts} {names('Qos', part.allow_qos, part.deny_qos)}"
     yield f"AllocNodes=ALL Default={'YES' if part.default else 'NO'} QoS={part.qos or 'N/A'}"
     default = "NONE" if part.default_time is None else full_duration(part.default_time)
-    yield f"DefaultTime={default} DisableRootJobs=NO ExclusiveUser=NO GraceTime={part.grace_time} Hidden=NO"
+    no_root, one_user, hidden = (_flag(part, key) for key in ("DisableRootJobs", "ExclusiveUser", "Hidden"))
+    yield f"DefaultTime={default} {no_root} {one_user} GraceTime={part.grace_time} {hidden}"
     most = "UNLIMITED" if part.max_nodes is None else part.max_nodes
     longest = "UNLIMITED" if part.max_time is None else full_duration(part.max_time)
     cpus_of_node = part.max_cpus_per_node or "UNLIMITED"
@@ -103,7 +105,8 @@ def _partition(part: PartitionLine, view: View) -> Iterator[str]:
         f"RootOnly={_yes(part.root_only)} ReqResv={_yes(part.req_resv)} OverSubscribe={share}"
     )
     over = "UNLIMITED" if part.over_time_limit is None else part.over_time_limit // 60 or "NONE"
-    yield f"OverTimeLimit={over} PreemptMode={view.config.get('PreemptMode', 'OFF').upper()}"
+    mode = part.options.get("preemptmode") or view.config.get("PreemptMode", "OFF")
+    yield f"OverTimeLimit={over} PreemptMode={mode.upper()}"
     cpus, nodes = part.tres.get("cpu", 0), len(part.nodes)
     select = part.select_parameters or "NONE"
     yield f"State={part.state} TotalCPUs={cpus} TotalNodes={nodes} SelectTypeParameters={select}"
@@ -114,6 +117,11 @@ def _partition(part: PartitionLine, view: View) -> Iterator[str]:
     yield f"TRES={tres_text(part.tres) or NULL}"
     if part.billing_weights:
         yield f"TRESBillingWeights={weights_text(part.billing_weights)}"
+
+
+def _flag(part: PartitionLine, key: str) -> str:
+    """Format an option that is a truth value and that rota does not heed."""
+    return f"{key}={_yes(FLAGS.get(part.options.get(key.lower(), 'no').lower(), False))}"
 
 
 def _memory(label: str, per_cpu: int, per_node: int) -> str:

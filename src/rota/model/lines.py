@@ -303,6 +303,8 @@ class PartitionLine:
     least_loaded: bool
     grace_time: int
     over_time_limit: int | None
+    #: Options of slurm.conf that only Slurm heeds, or that it has for this partition alone, by lower-case key.
+    options: Mapping[str, str]
     #: Default memory of jobs that ask for none; 0: not set.
     def_mem_per_cpu: int
     def_mem_per_node: int

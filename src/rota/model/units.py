@@ -13,6 +13,13 @@ _TIME = re.compile(
 )
 
 
+#: Truth values of slurm.conf, in lower case.
+FLAGS = {
+    **dict.fromkeys(("yes", "up", "true", "1"), True),
+    **dict.fromkeys(("no", "down", "false", "0"), False),
+}
+
+
 def parse_time_seconds(text: str) -> int | None:
     """Parse a time: ``minutes``, ``minutes:seconds``, ``hours:minutes:seconds``, ``days-hours[:minutes[:seconds]]``.
 

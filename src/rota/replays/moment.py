@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from rota.config.local_time import parse_moment, utc_offset_of
 from rota.model import InputError
+from rota.replays.plugins import load_plugins
 from rota.replays.queue_plan import Planned, plan_queue
-from rota.replays.run import Replay, load_plugins
+from rota.replays.run import Replay
 from rota.replays.trace import make_trace
 from rota.results.provenance import source_files
 from rota.runtime.boot import boot

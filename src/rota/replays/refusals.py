@@ -68,15 +68,17 @@ class Refusals:
         commonest = self._counts.most_common(1)
         return _CAUSES.get(self._errors[commonest[0][0]], "") if commonest else ""
 
-    def nothing_ran(self, jobs: int, left: str) -> InputError:
-        """Make the error for a replay in which no job has run.
+    def shortfall(self, ran: int, jobs: int, left: str) -> InputError:
+        """Make the error for a replay in which no job has run, or so few that its figures say nothing.
 
         Args:
+            ran: Number of jobs that have run.
             jobs: Number of all jobs.
             left: In which states jobs are left and why; empty: none is left.
         """
         parts = [self.told(jobs) if self.total else "", f"{left} at the end" if left else "", self.cause()]
-        return InputError(f"no job has run: {'; '.join(filter(None, parts))}")
+        few = f"only {ran:,} of {jobs:,} jobs have run to an end, and the figures are of these alone"
+        return InputError(f"{few if ran else 'no job has run'}: {'; '.join(filter(None, parts))}")
 
 
 def never_runs(workload: Workload, row: int, effect: Refused) -> InputError:

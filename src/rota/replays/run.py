@@ -14,21 +14,21 @@ import numpy as np
 
 from rota.config.doubts import unmodelled
 from rota.config.local_time import parse_moment, utc_offset_of
-from rota.interfaces import APIS
-from rota.loader import PluginHost
 from rota.model import InputError, RequestError
 from rota.replays.allocations import AllocationRecorder
 from rota.replays.driver import PASS_PER, ReplayDriver
 from rota.replays.failures import node_changes
 from rota.replays.history import SAMPLES, HistoryRecorder
+from rota.replays.inputs import inputs_of
+from rota.replays.plugins import check_types, load_plugins, with_plugins
 from rota.replays.queue_plan import Planned, plan_queue
 from rota.replays.recorder import Recorder
 from rota.replays.trace import make_trace
-from rota.resources import shares_nodes
+from rota.replays.untold import untold_doubts
 from rota.results.node_types import types_of
 from rota.results.result import Result
 from rota.results.schedule import summarise
-from rota.runtime.boot import Plugins, boot, state_of
+from rota.runtime.boot import boot, state_of
 from rota.workload.header import time_zone
 from rota.workload.window import LEAD
 
@@ -40,9 +40,12 @@ if TYPE_CHECKING:
     from rota.replays.options import ReplayOptions
     from rota.replays.scenario import Scenario
     from rota.results.schedule import Schedule
+    from rota.workload import Workload
 
 #: Number of parts in which the workload is played when a job's start is searched for.
 _CHUNKS = 100
+#: Share of the jobs that have to run to an end: with fewer, the figures say nothing of the workload.
+_ENOUGH = 0.5
 #: Number of new objects after which Python looks for cycles among them. At its default of 700 that is a twentieth of
 #: the time of a replay, and it finds nothing: jobs and plans are freed when they are dropped.
 _COLLECT_AFTER = 50_000
@@ -62,10 +65,8 @@ class Replay:
         workload, config, options = scenario.workload, scenario.config, scenario.options
         if options.pass_per not in PASS_PER:
             raise InputError(f"{options.pass_per!r} is none of {', '.join(PASS_PER)}", field="pass_per")
-        _check_type(options.scheduler, "sched", "scheduler")
-        _check_type(options.priority, "priority", "priority")
-        _check_type(options.select, "select", "select")
-        _report_doubts(config, options)
+        check_types(options)
+        _report_doubts(config, options, workload)
         if any(one.speaks_of_sockets for one in workload.requests or ()):
             config = replace(config, cores_apart=True)
         self._workload = workload
@@ -88,6 +89,8 @@ class Replay:
         self.utc_offset = utc_offset_of(options.time_zone or time_zone(workload.header))
         self._recorder = Recorder(self.trace, options.report, tolerate_faults=options.tolerate_faults)
         self._wall_s = 0.0
+        #: In which states jobs are left at the end, and why; empty: none is.
+        self._left = ""
         with ExitStack() as stack:
             host, plugins = load_plugins(stack, scenario)
             self.engine, _ = boot(
@@ -101,6 +104,7 @@ class Replay:
                 prepare=self._prepare,
             )
             self._host = host
+            self._plugins = plugins
             self._stack = stack.pop_all()
         if self.engine.view.keeps_usage:
             self._associate()
@@ -257,6 +261,13 @@ class Replay:
             moment += step
         return self.start_of(job_id)
 
+    def shortfall(self, result: Result) -> InputError | None:
+        """Give the error for a result of which most jobs have not run to an end; ``None``: most have."""
+        ran, total = result.summary.jobs, len(result.schedule)
+        if ran >= _ENOUGH * total:
+            return None
+        return self._recorder.refusals.shortfall(ran, total, self._left)
+
     def result(self) -> Result:
         """Give the result. Reports jobs that have not ended or were refused, and faults of plugins.
 
@@ -274,7 +285,8 @@ class Replay:
             options.report(refusals.told(total))
         self._recorder.report_faults()
         if nothing_ran:
-            raise refusals.nothing_ran(total, left)
+            raise refusals.shortfall(0, total, left)
+        self._left = left
         self._stack.close()
         for effect in engine.drain():
             self._recorder.effect(effect)
@@ -318,21 +330,9 @@ class Replay:
             ),
             priorities=history,
             plans=plans,
-            provenance=options.provenance,
+            provenance=with_plugins(options.provenance, self._plugins),
+            inputs=inputs_of(self.trace, self._config, options),
         )
-
-
-def load_plugins(stack: ExitStack, scenario: Scenario) -> tuple[PluginHost, Plugins]:
-    """Load the plugins of a scenario, to be started by `boot`; the stack unloads them.
-
-    Raises:
-        PluginError: a plugin cannot be used.
-    """
-    options = scenario.options
-    host = stack.enter_context(PluginHost(options.plugin_dir, report=options.report))
-    priority, sched = host.load(options.priority), host.load(options.scheduler)
-    select = host.load(options.select) if shares_nodes(scenario.config) else None
-    return host, Plugins(priority, sched, select)
 
 
 def replay(scenario: Scenario) -> Result:
@@ -350,18 +350,11 @@ def replay(scenario: Scenario) -> Result:
         return running.result()
 
 
-def _check_type(plugin_type: str, major: str, option: str) -> None:
-    """Refuse a plugin of the wrong API; everything else is checked by the host."""
-    other = plugin_type.partition("/")[0]
-    if other != major and other in APIS:
-        raise InputError(f"{plugin_type} is a plugin of type {other}: name one of type {major}", field=option)
-
-
-def _report_doubts(config: ClusterConfig, options: ReplayOptions) -> None:
-    """Report what is not done as slurm.conf says, or refuse it."""
+def _report_doubts(config: ClusterConfig, options: ReplayOptions, workload: Workload) -> None:
+    """Report what is not done as slurm.conf says, or as it was for want of knowledge; or refuse it."""
     plugins = (options.scheduler, options.priority, options.select)
     qos = {"normal"} if options.associations is None else options.associations.qos.keys()
-    for doubt in unmodelled(config, plugins, qos):
+    for doubt in (*unmodelled(config, plugins, qos), *untold_doubts(workload, config, qos)):
         if options.strict:
             raise InputError(doubt)
         options.report(f"warning: {doubt}")

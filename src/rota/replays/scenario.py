@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rota.config.doubts import idle, idle_limits
+from rota.config.more_nodes import with_nodes
 from rota.config.options import did_you_mean
 from rota.config.plugins import PluginTypes, plugin_types
 from rota.model import InputError
@@ -75,6 +76,7 @@ class Scenario:
         qos_settings: Sequence[tuple[str, str]] = (),
         assoc_settings: Sequence[tuple[str, str]] = (),
         procs: int | None = None,
+        nodes: str | None = None,
         begin: str | None = None,
         end: str | None = None,
         filter: str | None = None,  # noqa: A002 - as on the command line
@@ -97,6 +99,7 @@ class Scenario:
             qos_settings: See `set_qos`.
             assoc_settings: See `set_assoc`.
             procs: Number of processors, in place of the header's.
+            nodes: More or fewer nodes, ``+4``, ``-2``, ``+4:like=g1``: see `with_nodes`.
             begin: ``--from``: take jobs submitted from then on, and what ran and waited then.
             end: ``--to``: take jobs submitted before.
             filter: Cleans the workload first: ``sc15``.
@@ -133,6 +136,10 @@ class Scenario:
         if config is None and recorded is None and log.requests is not None:
             how.report("no slurm.conf: requests are of processors and time only; describe nodes with --config")
             log = only_processors(log, with_qos=bool(associations))
+        if nodes is not None:
+            if config is None and recorded is None:
+                raise InputError("only the number of processors is known: change --procs instead", field="--nodes")
+            machine = with_nodes(machine, nodes)
         if filter is not None:
             log = filtered(log, filter, machine)
         log, changed = transformed(log, changes)
@@ -165,7 +172,11 @@ class Scenario:
             *settings,
             *(" ".join(one) for one in (*qos_settings, *assoc_settings)),
             *(f"{name}={Path(path).name}" for name, path in named.items() if path is not None),
-            *(f"{name}={one}" for name, one in (("from", begin), ("to", end), ("filter", filter)) if one),
+            *(
+                f"{name}={one}"
+                for name, one in (("nodes", nodes), ("from", begin), ("to", end), ("filter", filter))
+                if one
+            ),
             *changed,
             *_told(how, _DEFAULT),
         ]
@@ -200,6 +211,14 @@ class Scenario:
             plugin_dir=[*how.plugin_dir, *dirs],
         )
         return Scenario(self.workload, loaded.config, _noted(how, texts))
+
+    def with_nodes(self, change: str) -> Scenario:
+        """Add or remove nodes as ``rota replay --nodes`` does: ``with_nodes("+4")``, ``with_nodes("+4:like=g1")``.
+
+        Raises:
+            InputError: the text has another form, there is no such node, or there are not so many to remove.
+        """
+        return Scenario(self.workload, with_nodes(self.config, change), _noted(self.options, [f"nodes={change}"]))
 
     def set_qos(self, qos: str, *settings: str) -> Scenario:
         """Change a QOS as ``rota replay --set-qos`` does: ``set_qos("normal", "GrpTRES=cpu=500")``.

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rota.results.inputs import Inputs
     from rota.results.plan_history import PlanHistory
     from rota.results.priority_history import PriorityHistory
 
@@ -148,6 +149,8 @@ class ReplayResult:
     plans: PlanHistory | None = None
     #: How the result came about.
     provenance: Provenance = field(default_factory=Provenance)
+    #: What its schedule depends on; ``None``: an older rota wrote it.
+    inputs: Inputs | None = None
 
 
 def summarise(

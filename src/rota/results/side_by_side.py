@@ -14,8 +14,11 @@ from rota.results.report.metrics import Metric, say_difference
 from rota.workload.files import write_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
+    from rota.results.report.comparison import ClassRow
     from rota.results.report.metrics import Difference
     from rota.results.schedule import ReplayResult
 
@@ -101,22 +104,43 @@ class Comparison(figures.Comparison):
             "jobs_compared": len(self.common),
             "is_alike": self.is_alike,
             "doubts": self.doubts(),
+            "machines": {label: list(texts) for label, texts in self.machines()},
+            "settings": {key: list(texts) for key, texts in self.settings()},
             "intervals_over": self.figures.unit,
-            "by_size": [asdict(row) for row in self.by_size()],
-            "by_requested_time": [asdict(row) for row in self.by_requested_time()],
-            **{f"by_{group.key}": [asdict(row) for row in rows] for group, rows in self.groups()},
+            "model_errors": {row.metric.key: row.error for row in rows},
+            "by_size": [_class_as_dict(row) for row in self.by_size()],
+            "by_requested_time": [_class_as_dict(row) for row in self.by_requested_time()],
+            **{f"by_{group.key}": [_class_as_dict(row) for row in rows] for group, rows in self.groups()},
             "users": [asdict(user) for user in self.user_changes()],
         }
 
 
-def compare(*results: ReplayResult) -> Comparison:
+def compare(
+    *results: ReplayResult, names: Sequence[str] | None = None, folders: Sequence[str] | None = None
+) -> Comparison:
     """Put results of one workload side by side.
 
+    Args:
+        results: At least two; the first is the reference.
+        names: What they are called; by default what differs between them.
+        folders: Where they were read from: names runs where nothing else tells them apart.
+
     Raises:
-        InputError: there are fewer than two, or they are of different workloads.
+        InputError: there are fewer than two, they are of different workloads, or two have the same name.
     """
-    found = figures.compare_results(results)
+    found = figures.compare_results(results, names, folders)
     return Comparison(names=found.names, results=found.results)
+
+
+def _class_as_dict(row: ClassRow) -> dict[str, Any]:
+    figures = ("mean_wait", row.wait), ("mean_bounded_slowdown", row.slowdown)
+    return {
+        "label": row.label,
+        "jobs": row.jobs,
+        **{name: one.values for name, one in figures},  # noqa: PD011 - of a figure, not of pandas
+        **{f"{name}_differences": [_as_dict(found) for found in one.differences] for name, one in figures},
+        **{f"{name}_model_error": one.error for name, one in figures},
+    }
 
 
 def _as_dict(one: Difference | None) -> dict[str, Any] | None:

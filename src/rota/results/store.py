@@ -26,6 +26,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rota.model import InputError
+from rota.results.inputs import read_inputs
 from rota.results.parquet import read_jobs, write_jobs
 from rota.results.plan_history import read_plans
 from rota.results.priority_history import read_history
@@ -136,6 +137,7 @@ def read_result(folder: Path) -> ReplayResult:
         priorities=read_history(_read_json(history), history) if history.exists() else None,
         plans=read_plans(_read_json(plans), plans) if plans.exists() else None,
         provenance=read_provenance(_typed(stored, "provenance", dict, path), path),
+        inputs=read_inputs(_typed(stored, "inputs", dict, path), path) if "inputs" in stored else None,
     )
 
 
@@ -143,7 +145,8 @@ def _summary_json(result: ReplayResult) -> dict[str, Any]:
     """Give everything but the schedule and the timing, in a fixed order."""
     header = {name: getattr(result, name) for name in _HEADER}
     figures = {name: getattr(result.summary, name) for name in _FIGURES}
-    return {"format": FORMAT, **header, "summary": figures, "provenance": result.provenance.as_dict()}
+    inputs = {} if result.inputs is None else {"inputs": result.inputs.as_dict()}
+    return {"format": FORMAT, **header, "summary": figures, **inputs, "provenance": result.provenance.as_dict()}
 
 
 def _read_summary(stored: dict[str, Any], path: Path, timing_path: Path) -> Summary:

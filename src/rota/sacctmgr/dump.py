@@ -1,7 +1,7 @@
 """The format of ``sacctmgr dump``: a line for each record, ``Kind - 'name':Key=value:Key='value'``.
 
-``Cluster`` comes first. ``Parent`` names the account to which the following accounts and users belong, which has to be
-defined before. A quote within a value is written as a backtick.
+``Cluster`` comes first, after the lines of QOS that Slurm 25.05 and later write. ``Parent`` names the account to which
+the following accounts and users belong, and which has to be defined before. A quote within a value is a backtick.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rota.model.limits import TRES_LIMITS
 from rota.sacctmgr.builder import Place, TreeBuilder
-from rota.sacctmgr.keys import ASSOCIATION, LIMITS, find_key
+from rota.sacctmgr.keys import ASSOCIATION, LIMITS, QOS, find_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ _DUMPED = {"MinPrioThreshold": "MinPrioThresh"}
 
 def is_dump_line(text: str) -> bool:
     """Whether a line is from a dump."""
-    return re.match(r"(Cluster|Parent|Account|User)\s*-\s", text) is not None
+    return re.match(r"(QOS|Cluster|Parent|Account|User)\s*-\s", text) is not None
 
 
 def read_dump(builder: TreeBuilder, text: str, path: Path) -> None:
@@ -48,6 +48,11 @@ def read_dump(builder: TreeBuilder, text: str, path: Path) -> None:
         if not words or words.startswith("#"):
             continue
         kind, name, pairs = _parse(words, place)
+        if kind == "Qos":
+            qos = builder.add_qos(name)
+            for key, value in pairs:
+                builder.set_qos(qos, key, value, "=", place)
+            continue
         if kind == "Cluster":
             one = builder.begin_cluster(name, place)
         elif not builder.cluster:
@@ -67,8 +72,8 @@ def read_dump(builder: TreeBuilder, text: str, path: Path) -> None:
 def _parse(text: str, place: Place) -> tuple[str, str, list[tuple[str, str]]]:
     match = _LINE.fullmatch(text)
     kind = match["kind"].capitalize() if match else ""
-    if match is None or kind not in {"Cluster", "Parent", "Account", "User"}:
-        raise place.error(f"{text[:60]!r} is none of Cluster, Parent, Account, User - 'name':Key=value…")
+    if match is None or kind not in {"Qos", "Cluster", "Parent", "Account", "User"}:
+        raise place.error(f"{text[:60]!r} is none of QOS, Cluster, Parent, Account, User - 'name':Key=value…")
     pairs: list[tuple[str, str]] = []
     position, rest = 0, match["rest"]
     while position < len(rest):
@@ -80,7 +85,7 @@ def _parse(text: str, place: Place) -> tuple[str, str, list[tuple[str, str]]]:
         pair = _PAIR.match(rest, position)
         if pair is None:
             raise place.error(f"{rest[position : position + 40]!r} is not :Key=value; are the quotes closed?", kind)
-        key = find_key(pair["key"], ASSOCIATION)
+        key = find_key(pair["key"], QOS if kind == "Qos" else ASSOCIATION)
         if key is None:
             raise place.error("no key of sacctmgr", pair["key"])
         pairs.append((key, _unquoted(pair["value"]).replace("`", "'")))

@@ -87,6 +87,7 @@ ASSOCIATION = (
     "QOS",
     "QosLevel",
     "Users",
+    "WCKeys",
     *LIMITS,
     *OLD_LIMITS,
 )

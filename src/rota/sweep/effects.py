@@ -74,6 +74,15 @@ class Setting:
         """How many jobs were refused, or did not run to an end."""
         return sum(row.figures["refused"] + row.figures["unfinished"] for row in self.rows if row.figures)
 
+    @property
+    def inputs(self) -> set[str]:
+        """Digests of what its runs depend on beside the policy."""
+        return {row.figures.get("inputs", "") for row in self.rows}
+
+    def error(self, key: str) -> float:
+        """Give by how much its runs miss a figure as recorded, in the mean; 0: that is not known."""
+        return float(np.mean([row.figures.get(f"{key}_error") or 0.0 for row in self.rows]))
+
     def mean(self, key: str) -> float:
         """Give the mean of a figure over its runs."""
         return float(np.mean([row.figures[key] for row in self.rows]))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rota.results.report.intervals import WEEK, Bootstrap, means_of_weeks
-from rota.results.report.metrics import weekly_utilisation
+from rota.results.report.metrics import model_errors, weekly_utilisation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +28,11 @@ class Metric:
     label: str
     #: Whether more of it is better.
     is_gain: bool
+
+    @property
+    def short(self) -> str:
+        """The label without what it is of."""
+        return self.label.partition(" until")[0]
 
 
 METRICS = (
@@ -66,6 +71,8 @@ def figures_of(result: ReplayResult) -> tuple[dict[str, Any], dict[str, list[flo
         "p95_wait_s": float(np.quantile(wait, 0.95)) if len(ran) else 0.0,
         "max_wait_s": summary.max_wait_s,
         "makespan_s": summary.makespan_s,
+        "inputs": "" if result.inputs is None else result.inputs.beside_policy(),
+        **{f"{key}_error": error for key, error in model_errors(result, jobs).items()},
         "drawn_from": f"{bootstrap.count} {bootstrap.unit}" if bootstrap.unit else "",
     }
     drawn: dict[str, NDArray[np.float64] | None] = {"utilisation": means_of_weeks(weekly[widths == WEEK])}

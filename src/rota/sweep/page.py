@@ -10,7 +10,7 @@ from rota.results.report import wording
 from rota.sweep.effects import lines_along
 from rota.sweep.figures import METRICS
 from rota.sweep.search import REPLICATES
-from rota.sweep.summary import say_value
+from rota.sweep.summary import say_difference, say_value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +47,7 @@ def write_page(summary: Summary, provenance: Provenance, path: Path) -> None:
             shown=[one for one in summary.ranked if not one.failed][:MOST_SHOWN],
             say=say_value,
             say_interval=_say_interval,
-            say_difference=_say_difference,
+            say_difference=say_difference,
             data=_data(summary, curves),
         )
     )
@@ -128,18 +128,6 @@ def _bounds(cells: list[Cell | None]) -> list[list[float | None]]:
 def _say_interval(metric: Metric, cell: Cell) -> str:
     interval = cell.interval
     return "" if interval is None else f"{say_value(metric, interval.low)} to {say_value(metric, interval.high)}"
-
-
-def _say_difference(metric: Metric, cell: Cell) -> list[str]:
-    """Format a difference to the first setting and its interval: ``−00:05:00``, ``−00:09:00 to −00:02:00``."""
-    interval = cell.interval
-    bounds = [] if interval is None else [" to ".join(_signed(metric, one) for one in (interval.low, interval.high))]
-    return [_signed(metric, cell.value), *bounds]
-
-
-def _signed(metric: Metric, value: float) -> str:
-    text = say_value(metric, abs(value))
-    return text if text == say_value(metric, 0) else f"{'−' if value < 0 else '+'}{text}"
 
 
 @cache

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rota.sweep.search import Point
 
 #: Format of a row on disk; to be changed when older ones can no longer be read.
-ROW_FORMAT = "rota-sweep-1"
+ROW_FORMAT = "rota-sweep-2"
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,17 @@ class Summary:
             return None
         return setting.cell(metric.key).minus(self.alike[0].cell(metric.key))
 
+    def is_other(self, setting: Setting) -> bool:
+        """Whether a setting changes the jobs or the machine, and not the policy alone."""
+        return setting in self.alike and setting.inputs != self.alike[0].inputs
+
+    def is_marked(self, setting: Setting, metric: Metric) -> bool:
+        """Whether a difference to the first setting is more than chance, of policies, and above the model's error."""
+        found = self.difference(setting, metric)
+        if found is None or found.interval is None or not found.interval.excludes_none or self.is_other(setting):
+            return False
+        return abs(found.value) > self.alike[0].error(metric.key)
+
     def doubts(self) -> list[str]:
         """Say what cannot be compared: a sentence for each reason."""
         told = []
@@ -67,6 +78,11 @@ class Summary:
                 f"{len(unlike)} of {len(self.settings)} settings have left more jobs that did not run than others: "
                 "their figures are of other jobs, they are ranked last, and nothing of them is marked."
             )
+        if others := sum(map(self.is_other, self.settings)):
+            told.append(
+                f"{others} of {len(self.settings)} settings change the jobs or the machine, not the policy alone: "
+                "nothing of them is marked."
+            )
         return told
 
     def note(self, setting: Setting) -> str:
@@ -75,7 +91,11 @@ class Summary:
             return "failed"
         if setting not in self.alike:
             return f"jobs not run: {wording.count(setting.not_run)}"
-        return "best in some way" if setting in self.front else ""
+        told = [
+            "best in some way" if setting in self.front else "",
+            "other jobs or machine" if self.is_other(setting) else "",
+        ]
+        return ", ".join(filter(None, told))
 
     def as_dict(self) -> dict[str, Any]:
         """Convert it to JSON data: times in seconds, shares from 0 to 1, differences to the first setting."""
@@ -101,6 +121,7 @@ class Summary:
                 "interval": _bounds(cell.interval),
                 "difference": None if difference is None else difference.value,
                 "difference_interval": None if difference is None else _bounds(difference.interval),
+                "is_marked": self.is_marked(one, metric),
             }
         return found
 
@@ -118,6 +139,18 @@ def say_value(metric: Metric, value: float) -> str:
     if metric.key == "mean_wait_s":
         return wording.duration(value)
     return wording.percent(value) if metric.key == "utilisation" else wording.decimal(value)
+
+
+def say_difference(metric: Metric, cell: Cell) -> list[str]:
+    """Format a difference to the first setting and its interval: ``−00:05:00``, ``−00:09:00 to −00:02:00``."""
+    interval = cell.interval
+    bounds = [] if interval is None else [" to ".join(_signed(metric, one) for one in (interval.low, interval.high))]
+    return [_signed(metric, cell.value), *bounds]
+
+
+def _signed(metric: Metric, value: float) -> str:
+    text = say_value(metric, abs(value))
+    return text if text == say_value(metric, 0) else f"{'−' if value < 0 else '+'}{text}"
 
 
 def _bounds(interval: Interval | None) -> list[float] | None:

@@ -1,7 +1,8 @@
 """The eighteen fields of a job line in SWF, and their valid values.
 
-Times are whole seconds, except for the average CPU time, which logs have in hundredths. -1 is unknown; no other value
-is negative, except for submit times: jobs may have been queued before the log's second 0.
+Times are whole seconds, except for the average CPU time, which logs have in hundredths; some logs have fractions in
+others, too (those of Batsim and OAR), which are rounded when they are read. -1 is unknown; no other value is negative,
+except for submit times: jobs may have been queued before the log's second 0.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ FIELDS: tuple[Field, ...] = (
     Field("preceding_job", "preceding job"),
     Field("think_time", "think time"),
 )
+#: Fields of which fractions of a second are rounded: lengths for which a job holds its processors up, times down.
+ROUNDED_UP, ROUNDED_DOWN = ("run_time", "requested_time"), ("submit_time", "wait_time", "think_time")
 #: Names of attributes in the order of a job line.
 FIELD_NAMES: tuple[str, ...] = tuple(field.name for field in FIELDS)
 

@@ -5,7 +5,7 @@ are parsed one by one to find the first wrong one. In detail:
 
 - comments (``;``) and blank lines may be anywhere; comments are kept, and written at the top;
 - lines may end in CR LF, and fields may be separated by any white space;
-- ``10.0`` is read as ``10`` where a whole number is needed;
+- ``10.0`` is read as ``10`` where a whole number is needed; times with fractions of a second are rounded;
 - lines need not be in order of submission, nor job numbers consecutive, but job numbers must be unique.
 
 Source: https://www.cs.huji.ac.il/labs/parallel/workload/swf.html
@@ -20,7 +20,7 @@ import numpy as np
 
 from rota.model import InputError
 from rota.workload.checks import ColumnError, line_problem, value_problem
-from rota.workload.fields import FIELD_NAMES, FIELDS, label
+from rota.workload.fields import FIELD_NAMES, FIELDS, ROUNDED_DOWN, ROUNDED_UP, label
 from rota.workload.files import packed, read_bytes, write_bytes
 from rota.workload.header import body_start, comments, is_comment
 from rota.workload.workload import Workload
@@ -59,10 +59,31 @@ def read_swf(path: Path) -> Workload:
         body, numbers = _job_lines(body, numbers)
         table = _parse_with_care(path, body, numbers)
     columns: dict[str, Any] = {name: table[name] for name in FIELD_NAMES}
+    notes = _round_times(columns)
     try:
-        return Workload(name=path.name, header=tuple(header), source=path, line=numbers[: len(body)], **columns)
+        return Workload(
+            name=path.name, header=tuple(header), source=path, line=numbers[: len(body)], notes=notes, **columns
+        )
     except ColumnError as error:
         raise _input_error(path, body, numbers, error.fault) from None
+
+
+def _round_times(columns: dict[str, Any]) -> tuple[str, ...]:
+    """Round times with fractions of a second, which are not unknown; say how many jobs have any."""
+    rows = np.zeros(len(columns["run_time"]), bool)
+    for names, rounded in ((ROUNDED_UP, np.ceil), (ROUNDED_DOWN, np.floor)):
+        for name in names:
+            column = columns[name]
+            if column.dtype.kind != "f":
+                continue
+            with np.errstate(invalid="ignore"):  # of what is no time at all, which is told later
+                fractions = (column % 1 > 0) & (column >= 0)
+            if fractions.any():
+                rows |= fractions
+                columns[name] = np.where(fractions, rounded(column), column)
+    if not rows.any():
+        return ()
+    return (f"{int(rows.sum()):,} jobs have times with fractions of a second: run times and limits are rounded up",)
 
 
 def _lines(path: Path) -> list[str]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rota.workload.fields import Column, IntColumn
 
 _KIB = 1024
+#: What a file need not tell of requests; then no job asks for any.
+UNTOLD = ("gres", "memory", "constraint", "partition", "qos", "time limit")
 #: Status of a job that was cancelled.
 CANCELLED = 5
 
@@ -82,6 +84,8 @@ class Workload:
     carried: frozenset[int] = frozenset()
     #: What was found out in reading that its user should know, one sentence each.
     notes: tuple[str, ...] = ()
+    #: What requests may have had and the file does not tell: of `UNTOLD`.
+    untold: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Check the workload, and convert columns: to int64 where that loses nothing, and read-only."""
@@ -109,6 +113,7 @@ class Workload:
         requests: tuple[JobSpec, ...] | None = None,
         nodes: tuple[str, ...] | None = None,
         notes: tuple[str, ...] = (),
+        untold: frozenset[str] = frozenset(),
     ) -> Workload:
         """Make a workload from some columns. The others are -1; job numbers and lines count from 1 by default.
 
@@ -120,6 +125,7 @@ class Workload:
             requests: Requests, one for each row, if the file has more than the columns.
             nodes: Hostlist of the nodes on which each job ran.
             notes: What was found out in reading that its user should know.
+            untold: What the file does not tell of requests.
 
         Raises:
             ValueError: as for the class, or there is no column.
@@ -134,7 +140,14 @@ class Workload:
         unknown = np.full(count, UNKNOWN)
         arrays = dict.fromkeys(FIELD_NAMES, unknown) | arrays
         return cls(
-            name=name, header=tuple(header), source=source, requests=requests, nodes=nodes, notes=notes, **arrays
+            name=name,
+            header=tuple(header),
+            source=source,
+            requests=requests,
+            nodes=nodes,
+            notes=notes,
+            untold=untold,
+            **arrays,
         )
 
     @classmethod

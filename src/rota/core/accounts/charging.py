@@ -99,8 +99,11 @@ class Accounts:
         return job.assoc
 
     def add_users(self, charged: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Add users to accounts unless they have an association there; give those that were added."""
-        missing = [(user, account) for user, account in charged if self.tree.find(user, account) is None]
+        """Add users to accounts unless they have an association there, if only for one partition; give those added."""
+        tree = self.tree
+        known = {(one.user, one.account) for one in tree.associations if one.partition}
+        known |= {(user, "") for user, account in known if tree.users[user].default_account == account}
+        missing = [one for one in charged if one not in known and tree.find(*one) is None]
         added = [(user, account or DEFAULT_ACCOUNT) for user, account in missing]
         for user, account in added:
             self.tree.add(user, account)

@@ -181,6 +181,7 @@ def partition_line(cluster: Cluster, part: Partition, names: Callable[[int], tup
         least_loaded=part.least_loaded,
         grace_time=part.grace_time,
         over_time_limit=part.over_time_limit,
+        options=part.options,
         def_mem_per_cpu=part.def_mem_per_cpu,
         def_mem_per_node=part.def_mem_per_node,
         max_mem_per_cpu=part.max_mem_per_cpu,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +12,10 @@ from rota.model import InputError
 from rota.results.report import wording
 from rota.results.report.distribution import size_classes, time_classes
 from rota.results.report.groups import groupings
-from rota.results.report.metrics import Metrics
+from rota.results.report.metrics import MEAN_SLOWDOWN, MEAN_WAIT, Metrics
 from rota.results.report.promises import promises
+from rota.results.report.run_names import telling_names
+from rota.results.report.sameness import check_same_jobs, machine_rows, other_than_policy, setting_rows
 from rota.results.report.tables import TOP, finished
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from rota.results.report.distribution import Classes
     from rota.results.report.groups import Grouping
+    from rota.results.report.metrics import MetricRow
     from rota.results.report.promises import PromiseRow
     from rota.results.schedule import ReplayResult, Schedule
 
@@ -50,8 +51,8 @@ class ClassRow:
 
     label: str
     jobs: int
-    mean_wait: tuple[float, ...]
-    mean_bounded_slowdown: tuple[float, ...]
+    wait: MetricRow
+    slowdown: MetricRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,10 +102,15 @@ class Comparison:
         """Rows of the jobs that all runs have run to an end: the figures are of these."""
         return np.flatnonzero(np.logical_and.reduce([finished(result.schedule) for result in self.results]))
 
+    @cached_property
+    def _others(self) -> list[str]:
+        return other_than_policy(self.results, self.names)
+
     @property
     def is_alike(self) -> bool:
-        """Whether all runs have run the same jobs, and no plugin misbehaved: else nothing is marked."""
-        return all(one.summary.jobs == len(self.common) and not one.summary.faults for one in self.results)
+        """Whether policies alone differ, all ran the same jobs, and no plugin misbehaved: else nothing is marked."""
+        ran = all(one.summary.jobs == len(self.common) and not one.summary.faults for one in self.results)
+        return ran and not self._others
 
     @cached_property
     def figures(self) -> Metrics:
@@ -140,7 +146,15 @@ class Comparison:
                 f"These runs have not run the same jobs. Of {wording.count(total)} ran – {ran}. The figures are of the "
                 f"{wording.count(common)} that all have run, and nothing is marked.",
             )
-        return told
+        return [*self._others, *told]
+
+    def machines(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Give what is counted of the machines in which the runs differ: label, and the text of each run."""
+        return machine_rows(self.results)
+
+    def settings(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Give the settings in which the runs differ: key, and its value in each run; empty: not given."""
+        return setting_rows(self.results)
 
     def by_size(self) -> list[ClassRow]:
         """Give mean wait and slowdown by number of processors."""
@@ -204,18 +218,14 @@ class Comparison:
         return _job_rows(schedules, both, change, earlier), _job_rows(schedules, both, change, later)
 
     def _classes(self, classes: Classes) -> list[ClassRow]:
-        ran = np.zeros(len(self.results[0].schedule), bool)
-        ran[self.common] = True
-        waits = [result.schedule.wait for result in self.results]
-        slowdowns = [result.schedule.bounded_slowdown for result in self.results]
         return [
             ClassRow(
                 label=label,
-                jobs=int((members & ran).sum()),
-                mean_wait=tuple(_mean(v, members & ran) for v in waits),
-                mean_bounded_slowdown=tuple(_mean(v, members & ran) for v in slowdowns),
+                jobs=int(members.sum()),
+                wait=self.figures.of_class(MEAN_WAIT, members),
+                slowdown=self.figures.of_class(MEAN_SLOWDOWN, members),
             )
-            for label, members in zip(classes.labels, classes.members(), strict=True)
+            for label, members in zip(classes.labels, (mask[self.common] for mask in classes.members()), strict=True)
         ]
 
     def _moved(self, one: int, other: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
@@ -248,91 +258,36 @@ def _drain(schedule: Schedule) -> int:
     return max(int(schedule.end.max(initial=0)) - int(schedule.submit.max(initial=0)), 0)
 
 
-def compare_results(results: Sequence[ReplayResult], names: Sequence[str] | None = None) -> Comparison:
+def compare_results(
+    results: Sequence[ReplayResult], names: Sequence[str] | None = None, folders: Sequence[str] | None = None
+) -> Comparison:
     """Compare results.
 
     Args:
         results: At least two; the first is the reference.
         names: Names of the runs; by default made of what differs.
+        folders: What tells runs apart beside that, see `telling_names`.
 
     Raises:
-        InputError: there are fewer than two, or they are of different workloads.
+        InputError: there are fewer than two, they are of different workloads, or two have the same name.
     """
     if len(results) < 2:
         raise InputError("a comparison needs at least two results")
-    called = tuple(names) if names is not None else _telling_names(results)
+    called = telling_names(results, folders) if names is None else _checked(names, len(results))
     ordered = tuple(replace(result, schedule=_by_job(result.schedule)) for result in results)
     for result, name in zip(ordered[1:], called[1:], strict=True):
-        _check_same_workload(ordered[0], result, called[0], name)
+        check_same_jobs(ordered[0], result, called[0], name)
     return Comparison(names=called, results=ordered)
+
+
+def _checked(names: Sequence[str], count: int) -> tuple[str, ...]:
+    if len(names) != count:
+        raise InputError(f"{len(names)} names for {count} runs: give one for each", field="--label")
+    if len(set(names)) < count or not all(names):
+        raise InputError("two runs have the same name, or one has none", field="--label")
+    return tuple(names)
 
 
 def _by_job(schedule: Schedule) -> Schedule:
     """Sort by job number."""
     return schedule.take(np.argsort(schedule.job_id, kind="stable"))
-
-
-def _check_same_workload(first: ReplayResult, other: ReplayResult, first_name: str, name: str) -> None:
-    """Compare job numbers and submit times: equal file names do not suffice."""
-    ours, theirs = first.schedule, other.schedule
-    if len(ours) != len(theirs):
-        why = f"{len(theirs)} jobs against {len(ours)}"
-    elif not np.array_equal(ours.job_id, theirs.job_id):
-        row = int(np.argmax(ours.job_id != theirs.job_id))
-        why = f"job {theirs.job_id[row]} against job {ours.job_id[row]}"
-    elif not np.array_equal(ours.submit, theirs.submit):
-        row = int(np.argmax(ours.submit != theirs.submit))
-        why = f"job {ours.job_id[row]} submitted at {theirs.submit[row]} against {ours.submit[row]}"
-    else:
-        return
-    raise InputError(f"{name} is of another workload than {first_name}: {why}")
-
-
-def _telling_names(results: Sequence[ReplayResult]) -> tuple[str, ...]:
-    """Name runs by what differs: scheduler, priority, settings, files. Without a difference, by the scheduler."""
-    settings = [_settings(result) for result in results]
-    same = set(settings[0]).intersection(*settings)
-    columns = [
-        [result.scheduler for result in results],
-        [result.priority for result in results],
-        [" ".join(one for one in mine if one not in same) for mine in settings],
-        *(_files(results, role) for role in _roles(results)),
-        [f"rota {result.provenance.version}" for result in results],
-    ]
-    telling = [columns[0], *(column for column in columns[1:] if len(set(column)) > 1)]
-    return distinct([", ".join(filter(None, parts)) for parts in zip(*telling, strict=True)])
-
-
-def _settings(result: ReplayResult) -> tuple[str, ...]:
-    return result.provenance.settings or tuple(filter(None, [result.options]))
-
-
-def _roles(results: Sequence[ReplayResult]) -> list[str]:
-    """Name the kinds of files that were read, the workload excepted: it is the same."""
-    return list(
-        dict.fromkeys(one.role for result in results for one in result.provenance.files if one.role != "workload")
-    )
-
-
-def _files(results: Sequence[ReplayResult], role: str) -> list[str]:
-    """Name the files of a kind, with the beginning of the hash where names do not tell them apart."""
-    files = [[one for one in result.provenance.files if one.role == role] for result in results]
-    names = [" ".join(PurePath(one.path).name for one in mine) for mine in files]
-    hashes = [" ".join(one.sha256[:8] for one in mine) for mine in files]
-    if len(set(hashes)) > len(set(names)):
-        return [f"{name} {digest}".strip() for name, digest in zip(names, hashes, strict=True)]
-    return names if len(set(hashes)) > 1 else [""] * len(results)
-
-
-def distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """Number names that occur more than once: ``a``, ``b``, ``a (2)``."""
-    seen: Counter[str] = Counter()
-    called = []
-    for name in names:
-        seen[name] += 1
-        called.append(f"{name} ({seen[name]})" if seen[name] > 1 else name)
-    return tuple(called)
-
-
-def _mean(values: NDArray[np.int64] | NDArray[np.float64], members: NDArray[np.bool_]) -> float:
-    return float(values[members].mean()) if members.any() else 0.0

@@ -26,6 +26,8 @@ LEAST = 8
 #: Number of logs that are drawn.
 DRAWS = 400
 WEEK = 7 * 86400
+#: Least share of the drawn logs in which there have to be jobs, else they are too few for an interval.
+_ENOUGH = 0.95
 _SEED = 20_090_201
 _BOUNDS = (0.025, 0.975)
 #: Differences smaller than this are of the arithmetic.
@@ -67,9 +69,19 @@ class Bootstrap:
                 break
         self._times = _draw(self.count)
 
-    def of_means(self, one: Numbers, other: Numbers) -> Interval | None:
-        """Give the interval of the change of a mean, over jobs."""
-        return interval_of(self.means(other) - self.means(one)) if self.unit else None
+    def of_means(self, one: Numbers, other: Numbers, rows: NDArray[np.intp] | None = None) -> Interval | None:
+        """Give the interval of the change of a mean, over jobs.
+
+        Args:
+            one: A value for each job in one run.
+            other: Those of the same jobs in the other run.
+            rows: Rows of these jobs in the schedule; ``None``: all.
+        """
+        if not self.unit:
+            return None
+        drawn = self.means(other, rows) - self.means(one, rows)
+        drawn = drawn[np.isfinite(drawn)]
+        return interval_of(drawn) if len(drawn) >= _ENOUGH * DRAWS else None
 
     def of_quantiles(self, one: Numbers, other: Numbers, share: float) -> Interval | None:
         """Give the interval of the change of a quantile, over jobs."""

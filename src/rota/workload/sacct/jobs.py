@@ -79,7 +79,18 @@ class Jobs:
         return Jobs(*(np.concatenate([getattr(each, one.name) for each in files]) for one in fields(Jobs)))
 
 
-def read_jobs(path: Path, zone: str) -> tuple[Jobs, list[str]]:
+#: Columns, one of which tells something of requests.
+_TELL = {
+    "gres": ("ReqTRES", "AllocTRES", "GPUs", "GRES of a node"),
+    "memory": ("ReqTRES", "AllocTRES", "ReqMem", "memory of a node"),
+    "constraint": ("Constraints",),
+    "partition": ("Partition",),
+    "qos": ("QOS",),
+    "time limit": ("Timelimit", "TimelimitRaw", "limit in seconds"),
+}
+
+
+def read_jobs(path: Path, zone: str) -> tuple[Jobs, list[str], frozenset[str]]:
     """Read a file.
 
     Args:
@@ -87,10 +98,10 @@ def read_jobs(path: Path, zone: str) -> tuple[Jobs, list[str]]:
         zone: Time zone of local times; empty: UTC.
 
     Returns:
-        The jobs, and what its reader should know.
+        The jobs, what its reader should know, and what the file does not tell of requests.
 
     Raises:
-        InputError: the file cannot be read, or a column, line or value is missing or wrong.
+        InputError: the file cannot be read, a column is missing, or more than half of the lines are odd.
     """
     table = read_table(path)
     has = table.columns.keys()
@@ -120,7 +131,10 @@ def read_jobs(path: Path, zone: str) -> tuple[Jobs, list[str]]:
         _settle(jobs, table)
     else:  # the log of a simulation, in which a negative run time is one up to the limit
         jobs.elapsed = np.where(elapsed < 0, jobs.limit, elapsed)
-    return jobs, notes
+    notes += table.check_faults()
+    if table.faults:
+        jobs = jobs.take(~np.isin(np.arange(len(jobs)), [*table.faults]))
+    return jobs, notes, frozenset(what for what, columns in _TELL.items() if not has & {*columns})
 
 
 def _texts(table: Table, column: str) -> NDArray[np.str_]:
@@ -140,7 +154,7 @@ def _numbers(table: Table) -> IntColumn:
     column = "JobIDRaw" if "JobIDRaw" in table.columns else "JobID"
     for row, text in enumerate(raw):
         if not (text.isdecimal() or _JOB_ID.fullmatch(text)):
-            raise table.error(row, column, f"{shown(text)} is no job id such as 123 or 123_4")
+            table.leave_out(row, column, f"{shown(text)} is no job id such as 123 or 123_4")
     return np.array([int(text) if text.isdecimal() else UNKNOWN for text in raw])
 
 
@@ -152,9 +166,8 @@ def _times(table: Table, zone: str, elapsed: IntColumn) -> tuple[dict[str, IntCo
     columns = {name: read_times(table, name, zone) for name in ("Submit", "Eligible", "Start", "End")}
     unknown = np.full(len(elapsed), UNKNOWN)
     submits, ends = columns["Submit"], columns["End"]
-    if not submits.known.all():
-        row = int(submits.known.argmin())
-        raise table.error(row, "Submit", f"{shown(table.columns['Submit'][row])}: every job has a time of submission")
+    for row in np.flatnonzero(~submits.known).tolist():
+        table.leave_out(row, "Submit", f"{shown(table.columns['Submit'][row])}: every job has a time of submission")
     submit = submits.first
     exact_end = ends.known & (ends.first == ends.second) & (elapsed >= 0)
     start = columns["Start"].chosen(submit, np.where(exact_end, ends.first - elapsed, unknown))
@@ -196,7 +209,7 @@ def _limit(text: str, parse: Callable[[str], int | None]) -> int:
 
 
 def _parsed(table: Table, column: str, parse: Callable[[str], int]) -> IntColumn:
-    """Parse a column, each text once; -1 if the file does not have it."""
+    """Parse a column, each text once; -1 if the file does not have it, or a text cannot be parsed."""
     texts = table.columns.get(column)
     if texts is None:
         return np.full(len(table.lines), UNKNOWN)
@@ -205,9 +218,9 @@ def _parsed(table: Table, column: str, parse: Callable[[str], int]) -> IntColumn
         try:
             values[text] = parse(text.strip())
         except (ValueError, OverflowError):
-            raise table.error(
-                texts.index(text), column, f"{shown(text)} is no length of time such as 1-12:00:00"
-            ) from None
+            values[text] = UNKNOWN
+            for row in (row for row, one in enumerate(texts) if one == text):
+                table.leave_out(row, column, f"{shown(text)} is no length of time such as 1-12:00:00")
     return np.array([values[text] for text in texts])
 
 
@@ -215,11 +228,7 @@ def _parsed(table: Table, column: str, parse: Callable[[str], int]) -> IntColumn
 
 
 def _settle(jobs: Jobs, table: Table) -> None:
-    """Complete starts, ends and run times from each other.
-
-    Raises:
-        InputError: they contradict each other.
-    """
+    """Complete starts, ends and run times from each other. A job of which they contradict each other is left out."""
     state = jobs.state
     has_run = (jobs.start >= 0) & (jobs.end > jobs.start)
     idle = (np.isin(state, [*WAITING]) & ~has_run) | (np.strings.find(jobs.ids, "[") >= 0)
@@ -230,15 +239,15 @@ def _settle(jobs: Jobs, table: Table) -> None:
     jobs.withdrawn[withdrawn] = jobs.end[withdrawn]
     for column in (jobs.start, jobs.end, jobs.elapsed):
         column[idle | (jobs.start < 0)] = UNKNOWN
-    running = np.isin(state, [*RUNNING])
+    # One that was resized is a record for each size; those before the last have an end.
+    running = np.isin(state, [*RUNNING]) & ~((state == "RESIZING") & has_run)
     jobs.end[running] = UNKNOWN
     ended = (jobs.start >= 0) & ~running & (state != "")
     counted = ended & (jobs.end < 0) & (jobs.elapsed >= 0)
     jobs.end[counted] = (jobs.start + jobs.elapsed)[counted]
-    if (ended & (jobs.end < 0)).any():
-        row = int((ended & (jobs.end < 0)).argmax())
+    for row in np.flatnonzero(ended & (jobs.end < 0)).tolist():
         text = table.columns["End"][row]
-        raise table.error(row, "End", f"{text}, but the job is {state[row]}: write its end, or take out the line")
+        table.leave_out(row, "End", f"{text}, but the job is {state[row]}: write its end, or take out the line")
     _check_order(table, "Submit", jobs.submit, "Start", jobs.start)
     _check_order(table, "Start", jobs.start, "End", jobs.end)
     missing = (jobs.end >= 0) & (jobs.elapsed < 0)
@@ -246,11 +255,9 @@ def _settle(jobs: Jobs, table: Table) -> None:
 
 
 def _check_order(table: Table, earlier: str, before: IntColumn, later: str, after: IntColumn) -> None:
-    wrong = (before >= 0) & (after >= 0) & (after < before)
-    if wrong.any():
-        row = int(wrong.argmax())
+    for row in np.flatnonzero((before >= 0) & (after >= 0) & (after < before)).tolist():
         text = table.columns[later][row]
-        raise table.error(row, later, f"{text} is before {earlier}: name the time zone of the file with --time-zone")
+        table.leave_out(row, later, f"{text} is before {earlier}: name the time zone of the file with --time-zone")
 
 
 def _was_nowhere(table: Table, state: NDArray[np.str_]) -> NDArray[np.bool_]:

@@ -50,7 +50,7 @@ def read_sacct(paths: Sequence[Path], time_zone: str = "") -> Workload:
         InputError: a file cannot be read, or a column, line or value is missing or wrong.
     """
     read = [read_jobs(path, time_zone) for path in paths]
-    jobs = _current([one for one, _ in read])
+    jobs = _current([one for one, _, _ in read])
     clusters = sorted({*jobs.cluster.tolist()})
     if len(clusters) > 1:
         problem = f"jobs of several clusters ({', '.join(clusters)}): run sacct with -M and one of them"
@@ -69,7 +69,8 @@ def read_sacct(paths: Sequence[Path], time_zone: str = "") -> Workload:
         source=source,
         requests=_completed(jobs, columns["user_id"].tolist()),
         nodes=tuple(jobs.nodes.tolist()),
-        notes=(*(note for _, notes in read for note in notes), *_notes(jobs, again)),
+        notes=(*(note for _, notes, _ in read for note in notes), *_notes(jobs, again)),
+        untold=frozenset[str]().union(*(untold for _, _, untold in read)),
     )
 
 
@@ -156,6 +157,13 @@ def _notes(jobs: Jobs, again: IntColumn) -> list[str]:
     notes = []
     if count := int(_unfinished(jobs).sum()):
         notes.append(f"{count:,} jobs had not ended: each runs to its time limit, or else to the last time recorded")
+    components = [one for one in jobs.ids.tolist() if "+" in one]
+    if components:
+        whole = len({one.partition("+")[0] for one in components})
+        notes.append(
+            f"warning: {len(components):,} lines are components of {whole:,} heterogeneous jobs, the first of them "
+            f"{components[0]}: they started together, and are jobs of their own here, which start when each can"
+        )
     if len(again):
         notes.append(
             f"{len(again):,} lines have the number of another job: each is a job of its own, the first of them "

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _MEMORY = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[KMGTP]?)(?P<of>[cn]?)")
+#: What Slurm adds to memory for each processor, MiB; older versions print it as if it were memory of a node.
+_PER_CPU = 2**31
+_COUNT = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[KMG]?)")
+_TIMES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 _MIB = {"K": 2**-10, "": 1, "M": 1, "G": 2**10, "T": 2**20, "P": 2**30}
 _LICENSE, _GRES = "license/", "gres/"
 #: Columns of which a request is made: from the same texts comes the same request.
@@ -76,25 +80,30 @@ def read_memory(text: str) -> tuple[float, str]:
     match = _MEMORY.fullmatch(text)
     if match is None:
         raise ValueError(text)
-    return float(match["number"]) * _MIB[match["unit"]], match["of"]
+    memory = float(match["number"]) * _MIB[match["unit"]]
+    return (memory - _PER_CPU, "c") if memory >= _PER_CPU and match["of"] != "c" else (memory, match["of"])
 
 
 def read_requests(table: Table) -> list[JobSpec]:
-    """Make the requests, without times.
+    """Make the requests, without times. A job of which a text cannot be read is left out.
 
     Raises:
-        InputError: no column has a size, or a text cannot be read.
+        InputError: no column has a size.
     """
     if not table.columns.keys() & set(_SIZES):
         raise InputError(f"a size is missing: one of the columns {', '.join(_SIZES)}", path=table.path, line=1)
-    sizes = _Sizes(table)
     made: dict[tuple[str, ...], JobSpec] = {}
     requests = []
     names = (*_NAMED, *_OF_SIZE)
     for row, key in enumerate(_texts(table, names)):
         spec = made.get(key)
         if spec is None:
-            spec = made[key] = sizes.spec(row, dict(zip(names, key, strict=True)))
+            text = dict(zip(names, key, strict=True))
+            try:
+                spec = made[key] = _request(text)
+            except _OddTextError as error:
+                table.leave_out(row, error.column, error.problem)
+                spec = _NOTHING
         requests.append(spec)
     return requests
 
@@ -104,61 +113,72 @@ def _texts(table: Table, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     return zip(*(table.columns.get(name, nothing) for name in names), strict=True)
 
 
-class _Sizes:
-    """Makes requests of texts."""
+class _OddTextError(Exception):
+    """A text cannot be read."""
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
+    def __init__(self, column: str, problem: str) -> None:
+        super().__init__(column, problem)
+        self.column = column
+        self.problem = problem
 
-    def spec(self, row: int, text: dict[str, str]) -> JobSpec:
-        """Make the request of a job."""
 
-        def count(column: str) -> int:
-            return self._parsed(row, column, text[column], _count)
+_NOTHING = JobSpec()
 
-        asked = self._parsed(row, "ReqTRES", text["ReqTRES"], read_tres)
-        given = self._parsed(row, "AllocTRES", text["AllocTRES"], read_tres)
-        least_nodes = asked.nodes or count("ReqNodes") or given.nodes or count("NNodes")
-        cpus = max(asked.cpus or count("ReqCPUS"), given.cpus or count("AllocCPUS"), least_nodes)
-        most_nodes = max(given.nodes or count("NNodes"), least_nodes if least_nodes > 1 else 0)
-        by_node = count("tasks on a node")
-        if 1 < most_nodes == least_nodes and cpus == (asked.cpus or count("ReqCPUS")) and cpus % most_nodes == 0:
-            by_node = by_node or cpus // most_nodes
-        gpus = count("GPUs")
-        # A job with whole nodes is given their GRES too, without having asked.
-        gres = (asked if text["ReqTRES"] else given).gres or ((("gpu", gpus),) if gpus else ())
-        per_node = all(number % max(least_nodes, 1) == 0 for _, number in gres)
-        texts = [f"{name}:{number // (max(least_nodes, 1) if per_node else 1)}" for name, number in gres]
-        memory, of = self._parsed(row, "ReqMem", text["ReqMem"], read_memory)
-        whole = asked.memory or (memory if not of else 0)
-        for_node, _ = self._parsed(row, "memory of a node", text["memory of a node"], read_memory)
-        if of == "n" and not whole:
-            for_node = memory
-        for_cpu = memory if of == "c" and not whole else whole / max(cpus, 1)
-        return JobSpec(
-            num_cpus=cpus,
-            min_nodes=least_nodes,
-            max_nodes=most_nodes,
-            user=text["User"],
-            account=text["Account"],
-            partition=text["Partition"],
-            qos=text["QOS"],
-            constraint=text["Constraints"],
-            reservation=text["Reservation"],
-            num_tasks=cpus if by_node else 0,
-            ntasks_per_node=by_node,
-            mem_per_node=int(for_node),
-            mem_per_cpu=0 if for_node else _floor(for_cpu),
-            gres=text["GRES of a node"] or (",".join(texts) if per_node else ""),
-            gres_per_job="" if per_node else ",".join(texts),
-            licenses=asked.licenses,
-        )
 
-    def _parsed(self, row: int, column: str, text: str, parse: Callable[[str], T]) -> T:
-        try:
-            return parse(text)
-        except ValueError:
-            raise self._table.error(row, column, f"{shown(text)} cannot be read: {_LIKE[parse]}") from None
+def _request(text: dict[str, str]) -> JobSpec:
+    """Make the request of a job.
+
+    Raises:
+        _OddTextError: one of the texts cannot be read.
+    """
+
+    def count(column: str) -> int:
+        return _parsed(column, text[column], _count)
+
+    asked = _parsed("ReqTRES", text["ReqTRES"], read_tres)
+    given = _parsed("AllocTRES", text["AllocTRES"], read_tres)
+    least_nodes = asked.nodes or count("ReqNodes") or given.nodes or count("NNodes")
+    cpus = max(asked.cpus or count("ReqCPUS"), given.cpus or count("AllocCPUS"), least_nodes)
+    most_nodes = max(given.nodes or count("NNodes"), least_nodes if least_nodes > 1 else 0)
+    by_node = count("tasks on a node")
+    if 1 < most_nodes == least_nodes and cpus == (asked.cpus or count("ReqCPUS")) and cpus % most_nodes == 0:
+        by_node = by_node or cpus // most_nodes
+    gpus = count("GPUs")
+    # A job with whole nodes is given their GRES too, without having asked.
+    gres = (asked if text["ReqTRES"] else given).gres or ((("gpu", gpus),) if gpus else ())
+    per_node = all(number % max(least_nodes, 1) == 0 for _, number in gres)
+    texts = [f"{name}:{number // (max(least_nodes, 1) if per_node else 1)}" for name, number in gres]
+    memory, of = _parsed("ReqMem", text["ReqMem"], read_memory)
+    whole = asked.memory or (memory if not of else 0)
+    for_node, _ = _parsed("memory of a node", text["memory of a node"], read_memory)
+    if of == "n" and not whole:
+        for_node = memory
+    for_cpu = memory if of == "c" and not whole else whole / max(cpus, 1)
+    return JobSpec(
+        num_cpus=cpus,
+        min_nodes=least_nodes,
+        max_nodes=most_nodes,
+        user=text["User"],
+        account=text["Account"],
+        partition=text["Partition"],
+        qos=text["QOS"],
+        constraint=text["Constraints"],
+        reservation=text["Reservation"],
+        num_tasks=cpus if by_node else 0,
+        ntasks_per_node=by_node,
+        mem_per_node=int(for_node),
+        mem_per_cpu=0 if for_node else _floor(for_cpu),
+        gres=text["GRES of a node"] or (",".join(texts) if per_node else ""),
+        gres_per_job="" if per_node else ",".join(texts),
+        licenses=asked.licenses,
+    )
+
+
+def _parsed(column: str, text: str, parse: Callable[[str], T]) -> T:
+    try:
+        return parse(text)
+    except ValueError:
+        raise _OddTextError(column, f"{shown(text)} cannot be read: {_LIKE[parse]}") from None
 
 
 def _floor(memory: float) -> int:
@@ -167,10 +187,15 @@ def _floor(memory: float) -> int:
 
 
 def _count(text: str) -> int:
-    number = float(text or 0)
-    if not number.is_integer() or number < 0:
+    if not text:
+        return 0
+    match = _COUNT.fullmatch(text)
+    if match is None:
         raise ValueError(text)
-    return int(number)
+    number = float(match["number"]) * _TIMES[match["unit"]]
+    if not match["unit"] and not number.is_integer():
+        raise ValueError(text)
+    return round(number)
 
 
 _LIKE: dict[Callable[[str], object], str] = {

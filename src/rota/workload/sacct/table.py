@@ -2,15 +2,18 @@
 
 The first line names the columns, in any order; what stands between the first two names is the delimiter. Names are
 those of ``sacct``, in any case, or those of published traces. Columns that nothing is made of are passed over, and so
-are lines of steps. Only a CSV file (``,``, ``;``, tab) may have quotes: ``sacct`` writes names as they are, so a ``|``
-or a line break in one cannot be told from its own, and is an error.
+are lines of steps. Only a CSV file (``,``, ``;``, tab) may have quotes: ``sacct`` writes texts as they are. A ``|`` in
+one is put back where only one column can have it, such as Constraints with ``-C 'a|b'``.
+
+A line that cannot be told apart, or a value that is odd, costs its job and not the file: such jobs are left out and
+counted, and the first is named. If they are more than half, the file has another form, and that is an error.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, compress
 from typing import TYPE_CHECKING
 
@@ -93,10 +96,31 @@ class Table:
     columns: dict[str, Sequence[str]]
     #: Line of each job in the file, from 1.
     lines: Sequence[int]
+    #: What is wrong with a job, by row: the first that was found. Such jobs are left out.
+    faults: dict[int, InputError] = field(default_factory=dict)
+    #: What is wrong with lines that are no rows, in order.
+    broken: list[InputError] = field(default_factory=list)
 
-    def error(self, row: int, column: str, problem: str) -> InputError:
-        """Make the error about one value."""
-        return InputError(problem, path=self.path, line=self.lines[row], field=self.named(column))
+    def leave_out(self, row: int, column: str, problem: str) -> None:
+        """Note that a job is to be left out because of one of its values."""
+        error = InputError(problem, path=self.path, line=self.lines[row], field=self.named(column))
+        self.faults.setdefault(row, error)
+
+    def check_faults(self) -> list[str]:
+        """Say how many jobs are left out, and why the first is; nothing: none is.
+
+        Raises:
+            InputError: they are more than half of all.
+        """
+        wrong = len(self.broken) + len(self.faults)
+        if not wrong:
+            return []
+        first = min([*self.broken, *self.faults.values()], key=lambda error: error.line or 0)
+        total = len(self.lines) + len(self.broken)
+        if wrong * 2 > total:
+            raise first
+        count = "a job is" if wrong == 1 else f"{wrong:,} jobs are"
+        return [f"warning: {count} left out, of {total:,} lines: {first}"]
 
     def named(self, column: str) -> str:
         """Give the name of a column as it is written in the file."""
@@ -117,16 +141,18 @@ def read_table(path: Path) -> Table:
     divide = _quoted if delimiter in _CSV and '"' in text else _split
     fields, counts, numbers = divide(lines, numbers, delimiter)
     header = fields[: counts[0]]
+    broken: list[InputError] = []
     if {*counts} != {len(header)}:
-        wrong = next(place for place, count in enumerate(counts) if count != len(header))
-        is_cut = wrong == len(counts) - 1 and not text.endswith("\n")
-        raise _of_another_length(path, header, counts[wrong], numbers[wrong], is_cut=is_cut)
+        is_whole = text.endswith("\n")
+        if not is_whole and counts[-1] < len(header):
+            raise _of_another_length(path, header, counts[-1], numbers[-1], is_cut=True)
+        fields, numbers, broken = _mended(path, header, (fields, counts, numbers), delimiter)
     texts = [fields[place :: len(header)][1:] for place in range(len(header))]
     names = [_COLUMNS.get(_plain(name)) for name in header]
     columns: dict[str, Sequence[str]] = {
         name: texts[place] for place, name in reversed([*enumerate(names)]) if name is not None
     }
-    return _without_steps(Table(path, header, columns, numbers[1:]))
+    return _without_steps(Table(path, header, columns, numbers[1:], broken=broken))
 
 
 def _filled(lines: list[str]) -> tuple[list[str], Sequence[int]]:
@@ -172,6 +198,36 @@ def _quoted(lines: list[str], numbers: Sequence[int], delimiter: str) -> _Fields
     return [*chain.from_iterable(rows)], [*map(len, rows)], last
 
 
+def _mended(
+    path: Path, header: Sequence[str], divided: _Fields, delimiter: str
+) -> tuple[list[str], list[int], list[InputError]]:
+    """Join fields again that have a delimiter of their own, and leave out lines of which that cannot be told.
+
+    Raises:
+        InputError: no line is left.
+    """
+    free = [place for place, name in enumerate(header) if _plain(name) in {"constraints", *_FREE}]
+    found: list[str] = []
+    kept: list[int] = []
+    broken: list[InputError] = []
+    fields, counts, numbers = divided
+    at = 0
+    for count, number in zip(counts, numbers, strict=True):
+        line, at = fields[at : at + count], at + count
+        if count > len(header) and len(free) == 1 and delimiter not in _CSV:
+            (place,) = free
+            last = place + count - len(header)
+            line = [*line[:place], delimiter.join(line[place : last + 1]), *line[last + 1 :]]
+        if len(line) == len(header):
+            found += line
+            kept.append(number)
+        else:
+            broken.append(_of_another_length(path, header, count, number, is_cut=False))
+    if len(kept) < 2:
+        raise broken[0]
+    return found, kept, broken
+
+
 def _of_another_length(path: Path, header: Sequence[str], fields: int, line: int, *, is_cut: bool) -> InputError:
     """Make the error for a line that has more or fewer fields than the header."""
     count = f"{fields} field{'s' * (fields != 1)} instead of {len(header)}"
@@ -196,4 +252,4 @@ def _without_steps(table: Table) -> Table:
     if all(jobs):
         return table
     columns: dict[str, Sequence[str]] = {name: list(compress(texts, jobs)) for name, texts in table.columns.items()}
-    return Table(table.path, table.header, columns, list(compress(table.lines, jobs)))
+    return Table(table.path, table.header, columns, list(compress(table.lines, jobs)), broken=table.broken)

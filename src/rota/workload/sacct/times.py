@@ -57,8 +57,7 @@ def read_times(table: Table, column: str, zone: str) -> Times:
         column: Name of the column.
         zone: Time zone of local times; empty: UTC.
 
-    Raises:
-        InputError: a text is no time, or there is no such local time.
+    A job of which a text is no time, or no such local time, is left out.
     """
     texts = table.columns.get(column)
     if texts is None:
@@ -80,11 +79,9 @@ def read_times(table: Table, column: str, zone: str) -> Times:
 
 def _unix(table: Table, column: str, array: NDArray[np.str_], known: NDArray[np.bool_]) -> IntColumn:
     good = np.strings.isdecimal(array) & (np.strings.str_len(array) <= _MOST_DIGITS)
-    wrong = known & ~good
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise table.error(row, column, f"{shown(str(array[row]))} is no time: the first one is in Unix seconds")
-    return array[known].astype(np.int64)
+    for row in np.flatnonzero(known & ~good).tolist():
+        table.leave_out(row, column, f"{shown(str(array[row]))} is no time: the first one is in Unix seconds")
+    return np.where(good, array, "-1")[known].astype(np.int64)
 
 
 def _local(table: Table, column: str, array: NDArray[np.str_], known: NDArray[np.bool_]) -> IntColumn:
@@ -100,11 +97,14 @@ def _local(table: Table, column: str, array: NDArray[np.str_], known: NDArray[np
         try:
             return texts.astype("datetime64[s]").astype(np.int64)
         except ValueError:  # there is no such date
-            good = np.array([_is_date(one) for one in texts.tolist()])
-    row = int(np.flatnonzero(known)[good.argmin()])
-    raise table.error(
-        row, column, f"{shown(str(array[row]))} is no time: write 2026-10-01T12:00:00, Unix seconds or Unknown"
-    )
+            pass
+    good &= np.array([_is_date(one) for one in texts.tolist()])
+    for row in np.flatnonzero(known)[~good].tolist():
+        problem = f"{shown(str(array[row]))} is no time: write 2026-10-01T12:00:00, Unix seconds or Unknown"
+        table.leave_out(row, column, problem)
+    moments = np.full(len(texts), -1)
+    moments[good] = texts[good].astype("datetime64[s]").astype(np.int64)
+    return moments
 
 
 def _is_date(text: str) -> bool:
@@ -120,12 +120,10 @@ def _of_zone(table: Table, column: str, local: IntColumn, known: NDArray[np.bool
     offsets_of = local_offsets_of(zone)
     offsets = np.array([offsets_of(one * _QUARTER) for one in quarters.tolist()])[place]
     missing = offsets[:, 0] < offsets[:, 1]
-    if missing.any():
-        row = int(np.flatnonzero(known)[missing.argmax()])
+    for row in np.flatnonzero(known)[missing].tolist():
         text = table.columns[column][row]
-        raise table.error(
-            row, column, f"{text} does not exist in {zone}, whose clocks go forward then: another --time-zone?"
-        )
+        problem = f"{text} does not exist in {zone}, whose clocks go forward then: another --time-zone?"
+        table.leave_out(row, column, problem)
     first, second = local.copy(), local.copy()
     first[known] -= offsets[:, 0]
     second[known] -= offsets[:, 1]
