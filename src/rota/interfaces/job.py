@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 class Job(Protocol):
     """A job that has not ended, or a `queue record` of one. Plugins read it, and change it through the `Controller`.
 
-    It shows what becomes of the job. Writing an attribute raises an error. A job that has not ended is one object, so that
-    jobs can be compared and used as keys.
+    It shows what becomes of the job. Writing an attribute raises an error. A job that has not ended is one object, so
+    that jobs can be compared and used as keys.
 
     A queue record stands for a job with several partitions in one of these. It has partition, units, time limit,
     priority and plan of its own; everything else is that of the `whole` job.
