@@ -422,6 +422,10 @@ class LiveDriver:
         if self.trouble:
             return
         self._save_if_due()
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Hand over what is to be written, and then performed and answered."""
         writes, self._writes = self._writes, []
         effects, self._effects = self._effects, []
         answers, self._answers = self._answers, []
@@ -468,7 +472,7 @@ class LiveDriver:
     def _go_back(self, error: Exception) -> None:
         """Go back to what is written down after an event has failed. What came before it is written first."""
         self._log(f"error: {_what_failed(error)}:\n{''.join(traceback.format_exception(error))}")
-        self._commit()
+        self._hand_over()  # without a snapshot, which would be of an engine that is half changed
         self.trouble = _what_failed(error)
         self._committer.commit([], self._retry)
 
