@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rota.cli.serve import Booter
+from rota.controller import driver as driver_module
 from rota.controller import second_tries
 from rota.controller.clock import ClusterClock
 from rota.controller.driver import LiveDriver
@@ -134,6 +135,21 @@ def test_a_request_is_refused_and_nothing_of_it_stays(
 
     live(read_again)
     assert ["MemoryError" in line or "half changed" in line for line in log].count(True) == 1
+
+
+def test_what_is_half_changed_is_not_saved(live: Live, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_module, "_SNAPSHOT_AFTER", 0)  # a snapshot is due with each commit
+
+    async def test(driver: LiveDriver) -> None:
+        assert await _submit(driver, "before", hold=True) is None
+        for _ in range(9):
+            driver.request(ev.Hold(job_id=1))
+        faults[ev.Submit] = [RuntimeError("half changed")]
+        assert await _submit(driver, "bad") is not None
+        await _until(lambda: not driver.trouble)
+        assert _names(driver) == ["before"]
+
+    live(test)
 
 
 def test_a_report_comes_again(live: Live, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -300,6 +300,13 @@ def test_programs_by_task(cluster: LiveCluster) -> None:
     # Recorded from Slurm 22.05.8 for an empty file.
     assert "srun: error: Configuration file programs invalid, no record for task id 3" in few.stderr
     assert few.returncode == 1
+    for text, why in (
+        ("* true\n" * 10_000, "has more than 60000 bytes"),
+        ("0-32767 x\n0 x\n", "more than 32,768 tasks"),
+    ):
+        (cluster.directory / "programs").write_text(text)
+        many = cluster.run("srun", "-n4", "--multi-prog", "programs", check=False)
+        assert (many.returncode, why in many.stderr) == (1, True), many.stderr
 
 
 @pytest.mark.parametrize("option", ["--bcast=/tmp/x", "--x11", "--het-group=0", "-Z", "--container=c"])

@@ -27,7 +27,7 @@ _RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
 _NUMBERED = re.compile(r"(.*?)(\d+)", re.DOTALL)
 #: A name, or a prefix with numbers in brackets.
 _PART = re.compile(r"([^\[\],]+)(?:\[([\d,-]+)\])?(?:,|$)")
-_COUNT = re.compile(r"(\d+)(?:\(x(\d+)\))?(?:,|$)")
+_COUNT = re.compile(r"(\d{1,18})(?:\(x(\d{1,9})\))?(?:,|$)")
 
 
 def expand(text: str, line: Line, field: str) -> list[str]:
@@ -195,5 +195,8 @@ def read_counts(text: str) -> list[int]:
         if item is None:
             raise ValueError(f"{text!r} is not a list of numbers")
         at = item.end()
-        found += [int(item[1])] * int(item[2] or 1)
+        times = int(item[2] or 1)
+        if len(found) + times > MOST_OF_MACHINE:
+            raise ValueError(f"{quoted(text)} has numbers for more than {MOST_OF_MACHINE:,} nodes")
+        found += [int(item[1])] * times
     return found

@@ -125,7 +125,7 @@ async def from_child(cluster: Cluster, uid: int, make: Callable[[], bytes]) -> b
             os.close(working)
         status = await _end_of(pid)
     if status or not data.startswith(_HAS_ANSWER):
-        raise ChildError("it takes more memory or time than it may take")
+        raise ChildError("it takes more memory or time than it may take, or controller.log says what failed")
     return bytes(data[len(_HAS_ANSWER) :])
 
 
@@ -215,5 +215,9 @@ def _be_child(cluster: Cluster, uid: int, work: Callable[[int], None], done: int
             os.nice(_NICE)
         work(done)
         status = 0
+    except MemoryError:
+        pass
+    except Exception:  # noqa: BLE001 - whatever it is
+        cluster.log(f"error: in a child, for user {uid}:\n{traceback.format_exc()}")
     finally:
         os._exit(status)  # nothing may return to the controller's code

@@ -271,6 +271,8 @@ class LiveDriver:
 
     async def _save_in_copy(self) -> None:
         """Save the engine's state while work goes on. It is written after the events that have led to it."""
+        if self.trouble:  # the engine may be half changed
+            return
         seq, began, self._work = self._seq, perf_counter(), 0.0
         try:
             snapshot = await in_copy(self._snapshot)
@@ -479,6 +481,10 @@ class LiveDriver:
             return
         if self._work > max(_TO_DO_AGAIN, self._saving_takes) and (self._saving is None or self._saving.done()):
             self._saving = self._loop.create_task(self._save_in_copy())
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Hand over what is to be written, and then performed and answered."""
         writes, self._writes = self._writes, []
         effects, self._effects = self._effects, []
         answers, self._answers = self._answers, []
@@ -538,7 +544,7 @@ class LiveDriver:
     def _go_back(self, error: Exception) -> None:
         """Go back to what is written down after an event has failed. What came before it is written first."""
         self._log(f"error: {_what_failed(error)}:\n{''.join(traceback.format_exception(error))}")
-        self._commit()
+        self._hand_over()  # without a snapshot, which would be of an engine that is half changed
         self.trouble = _what_failed(error)
         self._committer.commit([], self._retry, self._head)
 

@@ -23,7 +23,7 @@ from rota.controller.slices import in_slices, together
 from rota.controller.zone import utc_offset_for
 from rota.core import events as ev
 from rota.core.plain import shape_of
-from rota.model import ClusterConfig, Errno, InputError, NodeState, RequestError
+from rota.model import ClusterConfig, Errno, NodeState, RequestError, RotaError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Iterable
@@ -213,7 +213,7 @@ async def _reconfigure(cluster: Cluster, uid: int) -> list[str]:
     def read() -> bytes:
         try:
             return json.dumps({"config": shape.encode(cluster.read_config())}).encode()
-        except InputError as error:
+        except RotaError as error:
             return json.dumps({"problem": str(error)}).encode()
 
     try:

@@ -18,7 +18,7 @@ from rota.controller.steps.layout import StepError, TooManyNodesError
 from rota.controller.steps.registry import KILLED
 from rota.controller.steps.spec import MPI_TYPES, read_programs, step_spec
 from rota.controller.submitting import RefusedError, client_of, host_name, telling_problems, with_host_files
-from rota.controller.wire import WireError
+from rota.controller.wire import TooLargeError, WireError
 from rota.controller.would_start import tell_start
 from rota.controller.zone import utc_offset_for
 from rota.listings.answer import VERSION
@@ -184,6 +184,10 @@ def _mpi_type(cluster: Cluster, line: SrunLine) -> str:
     return wanted
 
 
+#: Largest file of ``--multi-prog``, as in Slurm. Bytes.
+_LARGEST_PROGRAMS = 60_000
+
+
 async def _programs(terminal: Terminal, line: SrunLine) -> str | None:
     """Read the file of ``--multi-prog``; ``None``: there is none.
 
@@ -196,7 +200,9 @@ async def _programs(terminal: Terminal, line: SrunLine) -> str | None:
     try:
         if not path:
             raise FileNotFoundError  # it would read standard input
-        return (await terminal.read(path)).decode(errors="surrogateescape")
+        return (await terminal.read(path, _LARGEST_PROGRAMS)).decode(errors="surrogateescape")
+    except TooLargeError:
+        raise RefusedError(f"error: multi_prog config file {path} has more than {_LARGEST_PROGRAMS} bytes") from None
     except OSError:
         raise RefusedError(f"error: Could not open multi_prog config file {path}") from None
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rota.config.hostlist import expand_hostlist
 from rota.listings.answer import Answer
 from rota.listings.text import fold
+from rota.model.bounds import MOST_OF_MACHINE
 from rota.resources import Switches
 
 if TYPE_CHECKING:
@@ -38,6 +39,6 @@ def _line(switch: Switch, level: int, nodes: list[str]) -> str:
     ]
     if switch.switches:
         folded = fold(switch.switches)
-        in_order = tuple(expand_hostlist(folded)) == switch.switches
+        in_order = tuple(expand_hostlist(folded, MOST_OF_MACHINE)) == switch.switches
         words.append(f"Switches={folded if in_order else ','.join(switch.switches)}")
     return " ".join(words) + "\n"

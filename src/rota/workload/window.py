@@ -14,6 +14,7 @@ import numpy as np
 
 from rota.config.hostlist import expand_hostlist
 from rota.model import InputError
+from rota.model.bounds import MOST_OF_MACHINE
 from rota.workload.fields import UNKNOWN
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _placed(workload: Workload, ran: NDArray[np.bool_]) -> tuple[JobSpec, ...] |
 def _listed(hostlist: str, workload: Workload, row: int) -> str:
     """Write out a list of nodes."""
     try:
-        return ",".join(expand_hostlist(hostlist)) if hostlist else ""
+        return ",".join(expand_hostlist(hostlist, MOST_OF_MACHINE)) if hostlist else ""
     except ValueError as error:
         line = int(workload.line[row])
         raise InputError(str(error), path=workload.source, line=line, field="NodeList") from None

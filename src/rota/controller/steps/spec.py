@@ -149,6 +149,7 @@ def read_programs(text: str, path: str, tasks: int) -> list[tuple[str, ...]]:
         ValueError: a task has no program; the text is Slurm's.
     """
     found: dict[int, tuple[str, ...]] = {}
+    left = MOST_NODES
     for line in text.splitlines():
         try:
             numbers, *argv = shlex.split(line, comments=True) or [""]
@@ -157,6 +158,9 @@ def read_programs(text: str, path: str, tasks: int) -> list[tuple[str, ...]]:
         if not numbers:
             continue
         chosen = list(range(tasks)) if numbers == "*" else _numbers(numbers, path)
+        left -= len(chosen)
+        if left < 0:
+            raise ValueError(f"{path}: its lines name more than {MOST_NODES:,} tasks")
         for place, task in enumerate(chosen):
             marks: Mapping[str, str] = {"%t": str(task), "%o": str(place)}
             found.setdefault(task, tuple(_replaced(word, marks) for word in argv))
