@@ -98,7 +98,7 @@ def test_files_that_cannot_be_opened_now_are_waited_for_by_their_run(others: Ben
 
 
 @pytest.mark.skipif(not Path(PYTHON).exists(), reason=f"no {PYTHON}, which all users can run")
-@pytest.mark.parametrize("leaves", [False, True], ids=["child", "orphan"])
+@pytest.mark.parametrize("leaves", [pytest.param(False, marks=pytest.mark.slow), True], ids=["child", "orphan"])
 def test_memory_that_cannot_be_read_is_waited_for_by_nobody(
     others: Bench, slow: StuckFileSystem, *, leaves: bool
 ) -> None:
