@@ -39,7 +39,10 @@ class Forecasts:
 async def _computed(seconds: float) -> bytes:
     words = ("-m", "rota", "forecast", "--json", "--state", ".", "--seconds", str(seconds))
     pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(sys.executable, *words, stdout=pipe, stderr=pipe)
+    try:
+        process = await asyncio.create_subprocess_exec(sys.executable, *words, stdout=pipe, stderr=pipe)
+    except (OSError, RuntimeError) as error:  # there is no room for a process
+        raise AwayError(f"the forecast cannot be made now: {error}") from None
     try:
         async with asyncio.timeout(_PATIENCE + seconds):
             out, err = await process.communicate()

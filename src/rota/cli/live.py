@@ -229,9 +229,10 @@ def status(*, state: Path | None, as_json: bool) -> None:
         "memory limits by": found["memory_limits"],
     }
     rows |= {name: found[name] for name in ("trouble", "mail") if found[name]}
-    if abs(found["clock_ahead"]) >= _CLOCK_OFF:
-        rows["clock"] = _about_clock(found["clock_ahead"])
-    for one in found["short_of"]:
+    ahead = found.get("clock_ahead", 0)  # a controller that was started by an older rota does not tell
+    if abs(ahead) >= _CLOCK_OFF:
+        rows["clock"] = _about_clock(ahead)
+    for one in found.get("short_of", ()):
         since, last = (time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(one[name])) for name in ("since", "last"))
         rows[f"short of {one['missing']}"] = f"{one['times']:,} times since {since}, last {last}: {one['what']}"
     for name, count in found["plugin_faults"].items():
