@@ -138,12 +138,12 @@ def test_a_request_is_refused_and_nothing_of_it_stays(
 
 
 def test_what_is_half_changed_is_not_saved(live: Live, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver_module, "_SNAPSHOT_AFTER", 0)  # a snapshot is due with each commit
+    monkeypatch.setattr(driver_module, "_TO_DO_AGAIN", 0.0)  # a snapshot is due with each commit
 
     async def test(driver: LiveDriver) -> None:
         assert await _submit(driver, "before", hold=True) is None
         for _ in range(9):
-            driver.request(ev.Hold(job_id=1))
+            _ = driver.request(ev.Hold(job_id=1))
         faults[ev.Submit] = [RuntimeError("half changed")]
         assert await _submit(driver, "bad") is not None
         await _until(lambda: not driver.trouble)
