@@ -132,7 +132,7 @@ def test_what_is_half_changed_is_not_saved(live: Live, faults: Faults, monkeypat
     async def test(driver: LiveDriver) -> None:
         assert await _submit(driver, "before", hold=True) is None
         for _ in range(9):
-            driver.request(ev.Hold(job_id=1))
+            _ = driver.request(ev.Hold(job_id=1))
         faults[ev.Submit] = [RuntimeError("half changed")]
         assert await _submit(driver, "bad") is not None
         await _until(lambda: not driver.trouble)
