@@ -261,7 +261,8 @@ def _settle_places(fields: dict[str, Any], texts: Mapping[str, str], given: Opti
 
 def _places(texts: Mapping[str, str]) -> tuple[str, ...]:
     """Give the nodes of ``--nodelist``, each as often as it is named."""
-    return tuple(hosts_in_order(",".join(texts.get("nodelist", "").split())))
+    named = ",".join(texts.get("nodelist", "").split())
+    return tuple(hosts_in_order(named)) if named else ()
 
 
 #: What a job sets for its steps, like the number of tasks, is nothing for another job.
