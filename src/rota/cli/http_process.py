@@ -9,7 +9,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from rota.executor.supervisor.main import bound
+from rota.executor.supervisor.messages import bound
 from rota.model import InputError
 
 if TYPE_CHECKING:
@@ -98,11 +98,10 @@ class HttpProcess:
 
     def _bound_log(self) -> None:
         """Set older messages aside: there is one for each request that makes no sense."""
-        path = str(self._state / _LOG)
         with suppress(OSError):
-            file = os.open(path, os.O_WRONLY)
+            file = os.open(self._state / _LOG, os.O_WRONLY)
             try:
-                bound(file, path)
+                bound(file)
             finally:
                 os.close(file)
 

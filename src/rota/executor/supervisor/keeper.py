@@ -14,6 +14,7 @@ import time
 
 from rota.executor.supervisor import kernel, log
 from rota.executor.supervisor.kernel import Exit
+from rota.executor.supervisor.messages import bound
 from rota.executor.supervisor.supervisor import Supervisor
 
 TYPE_CHECKING = False
@@ -139,3 +140,4 @@ def _explain(error: BaseException) -> None:
         lines.append(f"  {place.tb_frame.f_code.co_filename}:{place.tb_lineno}")
         place = place.tb_next
     os.write(2, ("\n".join(lines) + "\n").encode("utf-8", "replace"))
+    bound(2)

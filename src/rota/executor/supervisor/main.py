@@ -16,29 +16,6 @@ import sys
 LOCK = "supervisor.lock"
 #: Where tracebacks go.
 ERRORS = "supervisor.err"
-#: Bytes of a file of messages before older ones are set aside.
-_MOST_SAID = 1 << 18
-
-
-def bound(fd: int, path: str) -> None:
-    """Set what is in a file of messages aside if it is much: users can have some written, as often as they like.
-
-    Args:
-        fd: The file, open for writing at its end: whoever has it open so as well goes on in it.
-        path: Its path. What is set aside goes to a file beside it: ``PATH.1``.
-    """
-    size = os.fstat(fd).st_size
-    if size <= _MOST_SAID:
-        return
-    try:
-        said = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        aside = os.open(path + ".1", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        os.sendfile(aside, said, size - _MOST_SAID, _MOST_SAID)
-        os.close(said)
-        os.close(aside)
-    except FileNotFoundError:
-        pass  # somebody has removed it
-    os.ftruncate(fd, 0)
 
 
 def main(arguments: list[str]) -> int:
@@ -69,7 +46,6 @@ def _leave_the_caller(lock: int) -> None:
         os.dup2(fd, target)
     if lock != 3:
         os.dup2(lock, 3, inheritable=False)
-    bound(2, ERRORS)
     os.closerange(4, min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 1 << 20))
     for number in range(1, signal.NSIG):
         if number not in (signal.SIGPIPE, signal.SIGXFSZ):
