@@ -107,11 +107,10 @@ class HttpProcess:
 
     def _bound_log(self) -> None:
         """Set older messages aside: there is one for each request that makes no sense."""
-        path = str(self._state / _LOG)
         with suppress(OSError):
-            file = os.open(path, os.O_WRONLY)
+            file = os.open(self._state / _LOG, os.O_WRONLY)
             try:
-                bound(file, path)
+                bound(file)
             finally:
                 os.close(file)
 

@@ -88,9 +88,7 @@ def _print_findings(said: dict[str, Any]) -> None:
     saved = said["saved"]
     echo("What is saved")
     state = f"the state at event {saved['snapshot']}, and {saved['events']:,} events after it"
-    echo(
-        f"  {state if saved['snapshot'] or saved['events'] else 'no state: accounts and reservations begin anew'}"
-    )
+    echo(f"  {state if saved['snapshot'] or saved['events'] else 'no state: accounts and reservations begin anew'}")
     echo(f"  records of {saved['ended_jobs']:,} jobs that have ended")
     for kind, jobs in said["jobs"].items():
         if jobs:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from rota.executor.lines import Lines, line_of, plain_of, report_of
 from rota.executor.protocol import Capabilities, Ended, LaunchFailed, Measured, Outcome, Short, Started
 from rota.executor.supervisor import main as program
-from rota.executor.supervisor.messages import ERRORS
 from rota.model import RotaError
 from rota.model.step import Usage
 
@@ -168,7 +167,7 @@ class LocalExecutor:
     def _said(self) -> str:
         """Give the last lines that the supervisor wrote to its error output."""
         try:
-            lines = (self._state / ERRORS).read_text(errors="replace").splitlines()
+            lines = (self._state / program.ERRORS).read_text(errors="replace").splitlines()
         except OSError as error:
             return str(error)
         return "; ".join(lines[-3:]) or "it says nothing"

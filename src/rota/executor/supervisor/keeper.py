@@ -15,6 +15,7 @@ from math import inf
 
 from rota.executor.supervisor import kernel, log
 from rota.executor.supervisor.kernel import Exit
+from rota.executor.supervisor.messages import bound
 from rota.executor.supervisor.shortage import patiently
 from rota.executor.supervisor.supervisor import Supervisor
 
@@ -145,3 +146,4 @@ def _explain(error: BaseException) -> None:
         lines.append(f"  {place.tb_frame.f_code.co_filename}:{place.tb_lineno}")
         place = place.tb_next
     os.write(2, ("\n".join(lines) + "\n").encode("utf-8", "replace"))
+    bound(2)

@@ -14,6 +14,9 @@ import resource
 import signal
 import sys
 
+#: Where tracebacks go.
+ERRORS = "supervisor.err"
+
 
 def main(arguments: list[str]) -> int:
     """Become the keeper, in the background."""
@@ -41,15 +44,12 @@ def main(arguments: list[str]) -> int:
 
 def _leave_the_caller(lock: int) -> None:
     """Have nothing of the caller's but the lock: no files, no signals that are ignored or blocked."""
-    from rota.executor.supervisor.messages import ERRORS, bound
-
     errors = os.open(ERRORS, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for fd, target in ((nothing, 0), (nothing, 1), (errors, 2)):
         os.dup2(fd, target)
     if lock != 3:
         os.dup2(lock, 3, inheritable=False)
-    bound(2, ERRORS)
     os.closerange(4, min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 1 << 20))
     for number in range(1, signal.NSIG):
         if number not in (signal.SIGPIPE, signal.SIGXFSZ):

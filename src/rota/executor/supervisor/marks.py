@@ -84,7 +84,9 @@ class Marks:
         def answered(answers: Answers | None) -> None:
             self._asked.difference_update(images)
             if answers is not None:
-                self._known |= {by_pid[pid]: mark for pid, mark in answers.items()}
+                found = {by_pid[pid]: mark for pid, mark in answers.items()}
+                # What has ended meanwhile is not remembered: nobody would forget it.
+                self._known |= {image: mark for image, mark in found.items() if image in self._users}
                 self._slow.update([image for image in images if image[0] not in answers][:1])
 
         self._asked.update(images)

@@ -14,7 +14,7 @@ from rota.executor.supervisor.ends import Ends
 from rota.executor.supervisor.launch import Launcher
 from rota.executor.supervisor.log import Log
 from rota.executor.supervisor.loop import Loop
-from rota.executor.supervisor.messages import ERRORS, bound
+from rota.executor.supervisor.messages import bound
 from rota.executor.supervisor.orders import Orders
 from rota.executor.supervisor.postponed import Postponed
 from rota.executor.supervisor.run import ENDED, RUNNING, UNSURE, Run, never_began
@@ -140,7 +140,7 @@ class Supervisor:
         if self._callers.are_there or state.live():
             self._alone_since = time.monotonic()
         try:
-            bound(2, ERRORS)
+            bound(2)
             if not self._callers.can_be_found:
                 if place.take(self._directory):
                     self._rewrite_log()
