@@ -252,7 +252,7 @@ class OfCommand:
         end = max(ends, default=None)
         code = command.codes[int(task) if task.isdigit() else 0]
         cancels = command.asked("cancel")
-        if command.was_killed or (command.is_unheard and not command.is_batch):
+        if (command.is_gone and not command.is_batch) or (command.is_unheard and not command.is_batch):
             if run.state == "COMPLETED" and end is None:
                 yield "it has not run to its end"
             if run.state == "TIMEOUT":
@@ -289,7 +289,7 @@ class OfCommand:
 
     def _of_steps(self, run: Run, lines: list[Line]) -> Iterator[str]:
         """Name steps whose ends are not those that they have written down."""
-        is_over = run.has_ended and not self._command.was_killed
+        is_over = run.has_ended and not self._command.is_gone
         for step in self._command.steps:
             who = [f"{step.name}.{number}" for number in range(step.tasks)]
             ended = [line.value for line in lines if line.what == "end" and line.who in who]

@@ -31,9 +31,11 @@ SelectTypeParameters=CR_Core
 NodeName=n[1-2] CPUs=8 Sockets=1 CoresPerSocket=8
 NodeName=n3 CPUs=2 Sockets=1 CoresPerSocket=2
 NodeName=n4 CPUs=4 Sockets=1 CoresPerSocket=4
+NodeName=n5 CPUs=2 Sockets=1 CoresPerSocket=2
 PartitionName=wide Nodes=n[1-2] Default=YES
 PartitionName=narrow Nodes=n3
 PartitionName=frail Nodes=n4
+PartitionName=left Nodes=n5
 """
 #: What users ask for, and how often.
 KINDS = {

@@ -24,8 +24,9 @@ PATIENCE = 120.0
 LOST = ("connection to the controller was lost", "Unable to contact slurm controller")
 #: What is said while the disk is full.
 FULL = "cannot write its state"
-#: The partition in which more is asked for than there is, and the one whose node fails at times.
-NARROW, FRAIL = "narrow", "frail"
+#: Partitions: in which more is asked for than there is, the same for those who are killed as they wait, and one whose
+#: node fails at times. What is left behind is ended by a controller that has lived for some seconds, which few do here.
+NARROW, LEFT, FRAIL = "narrow", "left", "frail"
 #: Code of a script that ends itself by a signal.
 _SIGNALLED = -int(signal.SIGUSR1)
 
@@ -63,7 +64,7 @@ class Command:
     status: int | None = None
     out: str = ""
     err: str = ""
-    #: Whether the client was killed.
+    #: Whether the client was killed, as was meant.
     was_killed: bool = False
     orders: list[Order] = field(default_factory=list)
 
@@ -76,6 +77,11 @@ class Command:
     def job_id(self) -> int:
         """The job that was acknowledged; 0: none."""
         return int(self.out) if self.is_batch and self.out.strip().isdigit() else 0
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether its client was killed, be it because it did not end."""
+        return self.was_killed or self.status is None
 
     @property
     def is_unheard(self) -> bool:
@@ -205,7 +211,7 @@ class User(threading.Thread):
 
     def _gone(self) -> None:
         """Have a client that is killed: what it has asked for is to end."""
-        where = self._random.choice([(), ("-p", NARROW)])
+        where = self._random.choice([(), ("-p", LEFT)])
         (self._run_step if self._random.random() < 0.5 else self._allocate)("gone", *where, is_killed=True)
 
     # ---- how --------------------------------------------------------------------------------------------------
