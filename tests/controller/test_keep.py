@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from store.ended import accounting
 
 from rota.controller.housekeeping import Housekeeping
-from rota.controller.live_runs import job_row
+from rota.controller.job_rows import job_row
 from rota.store import Database
 from rota.store.location import database_url
 from rota.store.writes import add_job

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import Engine, create_engine, select, text
 
-from rota.controller.live_runs import job_row
+from rota.controller.job_rows import job_row
 from rota.store import Database, DatabaseError, make_or_upgrade
 from rota.store.database import RECORD, compress
 from rota.store.heads import Generation, Head, Heads, places, read_heads

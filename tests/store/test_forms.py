@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rota.controller.live_runs import job_row
+from rota.controller.job_rows import job_row
 from rota.core.plain import shape_of
 from rota.model.accounting import AccountingRecord
 from rota.store import DatabaseError

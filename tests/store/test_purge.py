@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rota.controller.live_runs import job_row
+from rota.controller.job_rows import job_row
 from rota.store.forms import WEEK
 from rota.store.schema import forms, journal
 from rota.store.writes import add_event, add_job, add_snapshot, purge

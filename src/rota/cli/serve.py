@@ -13,7 +13,6 @@ import sys
 import traceback
 from contextlib import ExitStack
 from dataclasses import replace
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -36,6 +35,7 @@ from rota.controller.driver import CLOCK, LiveDriver
 from rota.controller.housekeeping import Housekeeping
 from rota.controller.known_jobs import KnownJobs
 from rota.controller.live_runs import LiveRuns
+from rota.controller.log_file import log_to
 from rota.controller.mail.carrier import Carrier
 from rota.controller.mail.post import Post
 from rota.controller.memory import limit_memory, usual_limit
@@ -49,7 +49,6 @@ from rota.controller.steps.registry import Steps
 from rota.controller.tokens import Tokens
 from rota.controller.unclaimed import Unclaimed
 from rota.executor.local import LocalExecutor
-from rota.listings.text import plain
 from rota.model import InputError, RotaError
 from rota.runtime.boot import LIVE_PLUGINS, boot_live
 from rota.store import Database, make_or_upgrade
@@ -66,7 +65,6 @@ if TYPE_CHECKING:
 
 #: Seconds after which the thread that commits gets its turn; Python's 5 ms are longer than a commit.
 _SWITCH = 0.0002
-_LOG_SIZE = 5_000_000
 #: Name of the fact that is the secret from which marks are made.
 _SECRET = "secret"
 #: Names of the facts that are the path of slurm.conf, and the seconds for which jobs that have ended are kept.
@@ -191,7 +189,7 @@ def _serve_alone(settings: Settings, ready: Callable[[list[str]], None], memory:
 
 
 async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], None], memory: int) -> None:
-    state, log = settings.state, _log_to(settings.state / "controller.log")
+    state, log = settings.state, log_to(settings.state / "controller.log")
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     loop.set_exception_handler(lambda _, context: log(f"error: this is a defect of rota: {_describe(context)}"))
     inspection = inspect(state)
@@ -364,23 +362,6 @@ class OnlyOne:
 
     def __exit__(self, *_: object) -> None:
         os.close(self._file)
-
-
-def _log_to(path: Path) -> Callable[[str], None]:
-    handler = RotatingFileHandler(path, maxBytes=_LOG_SIZE, backupCount=2)
-    handler.setFormatter(_OneRecord("%(asctime)s %(message)s"))
-    logger = logging.getLogger("rota")
-    logger.setLevel(logging.INFO)
-    logger.addHandler(handler)
-    return logger.info
-
-
-class _OneRecord(logging.Formatter):
-    """Writes records such that nothing in them looks like another one: further lines are indented."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Write a record."""
-        return "\n    ".join(plain(line) for line in super().format(record).split("\n"))
 
 
 def _mark(database: Database) -> str:

@@ -10,9 +10,10 @@ import time
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rota.client.commands import PACKAGES
+from rota.controller.job_rows import as_requeued, batch_step, derived_exit_code, ended_step, job_row
 from rota.controller.run import Run
 from rota.controller.run_environment import expand, run_environment
 from rota.controller.submissions import Submissions
@@ -22,12 +23,12 @@ from rota.executor.protocol import RunSpec
 from rota.executor.supervisor.shortage import DISK, missing
 from rota.model import JobState, Reason
 from rota.model.accounting import AccountingRecord
-from rota.model.step import StepRecord, Usage
+from rota.model.step import Usage
 from rota.store.writes import add_job, add_run, end_run
 from rota.users import groups_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from pathlib import Path
 
     from rota.controller.devices import Devices
@@ -213,7 +214,7 @@ class LiveRuns:
         job, key = engine.view.ended(record), (record.job_id, record.restart_count)
         details = self.submissions.of(record.spec.payload).details
         last = record.start_time or record.submit_time
-        steps = tuple(_over(step, record) for step in record.steps)
+        steps = tuple(ended_step(step, record) for step in record.steps)
         counted = steps if record.state is JobState.OUT_OF_MEMORY else record.steps
         details = replace(details, derived_exit_code=derived_exit_code(counted), last_sched_eval=last)
         if record.state is JobState.CANCELLED and record.reason is not Reason.DEPENDENCY_NEVER_SATISFIED:
@@ -224,7 +225,7 @@ class LiveRuns:
             cpus = run.allocation[0].cpus if run else job.num_cpus
             # The processes of the steps are among those of the run.
             own = self._usage.get(key, Usage()).without(step.usage for step in steps)
-            steps = (_batch_step(record, job.nodes[:1], cpus, own), *steps)
+            steps = (batch_step(record, job.nodes[:1], cpus, own), *steps)
         return AccountingRecord(job=job, details=details, steps=steps)
 
     def kept(self, record: JobRecord) -> None:
@@ -321,78 +322,6 @@ class LiveRuns:
             prolog_epilog_timeout=self._config().prolog_epilog_timeout(),
             mark=self.mark_of(*key),
         )
-
-
-def job_row(accounting: AccountingRecord) -> dict[str, Any]:
-    """Give the row of a job that has ended, with the record as JSON data."""
-    job = accounting.job
-    return {
-        "job_id": job.job_id,
-        "array_job_id": job.array_job_id,
-        "user_name": job.user,
-        "account": _storable(job.account),
-        "partition_name": _storable(job.partition),
-        "name": _storable(job.name),
-        "state": job.base_state,
-        "submit_time": job.submit_time,
-        "start_time": job.start_time,
-        "end_time": job.end_time,
-        "payload": job.request.payload,
-        "record": shape_of(AccountingRecord).encode(accounting),
-    }
-
-
-def _storable(text: str) -> str:
-    """Give a text as a database holds it: bytes that are no UTF-8 are ``?``, as in Slurm's. The record has them all."""
-    return text.encode(errors="replace").decode()
-
-
-def as_requeued(accounting: AccountingRecord) -> AccountingRecord:
-    """Give the record of a run after which its job was queued again, by whomever asked for it."""
-    job = accounting.job._replace(state="REQUEUED", state_compact="RQ", base_state="REQUEUED")
-    return replace(accounting, job=job)
-
-
-def _over(step: StepRecord, record: JobRecord) -> StepRecord:
-    """Give a step of a job that has ended; what still ran was ended with it, and what was killed says why."""
-    killed = step.end_time is None or step.signal == signal.SIGKILL
-    if killed and record.state is JobState.OUT_OF_MEMORY:
-        end = record.end_time if step.end_time is None else step.end_time
-        return replace(step, state=record.state, end_time=end, exit_code=record.exit_code, signal=record.signal)
-    if step.end_time is not None:
-        return step
-    return replace(step, state=JobState.CANCELLED, end_time=record.end_time, signal=record.signal or signal.SIGKILL)
-
-
-def derived_exit_code(steps: Iterable[StepRecord]) -> int:
-    """Give the highest exit status of some steps: 256 × the exit code + the signal."""
-    return max((step.exit_code << 8 | step.signal for step in steps), default=0)
-
-
-def _batch_step(record: JobRecord, nodes: tuple[str, ...], cpus: int, usage: Usage) -> StepRecord:
-    return StepRecord(
-        step_id="batch",
-        name="batch",
-        state=_batch_state(record),
-        nodes=nodes,
-        cpus=cpus,
-        start_time=record.start_time or 0,
-        end_time=record.end_time,
-        exit_code=record.exit_code,
-        signal=record.signal,
-        usage=usage,
-    )
-
-
-def _batch_state(record: JobRecord) -> JobState:
-    """Give the state of the batch step: how the script ended, whatever became of the job."""
-    if record.state is JobState.OUT_OF_MEMORY:
-        return record.state
-    if record.reason is Reason.SYSTEM_FAILURE:  # nobody knows
-        return record.state
-    if record.signal or record.state is JobState.NODE_FAIL:
-        return JobState.CANCELLED
-    return JobState.FAILED if record.exit_code else JobState.COMPLETED
 
 
 def _mem_per_cpu(spec: JobSpec, default: int) -> int:

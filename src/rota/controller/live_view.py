@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import or_, select
 
+from rota.controller.job_rows import derived_exit_code
 from rota.controller.kept_record import KeptRecord
-from rota.controller.live_runs import derived_exit_code
 from rota.controller.run_environment import expand
 from rota.core.accounts.rights import coordinated
 from rota.executor.tasks import Processes

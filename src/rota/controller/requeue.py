@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.controller.live_runs import as_requeued, job_row
+from rota.controller.job_rows import as_requeued, job_row
 from rota.core import events as ev
 from rota.core.effects import Refused
 from rota.model import Errno, JobState, Reason

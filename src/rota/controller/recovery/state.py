@@ -18,7 +18,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rota.controller.live_runs import job_row
+from rota.controller.job_rows import job_row
 from rota.controller.recovery.found_job import describe
 from rota.controller.recovery.inspection import last_known_job
 from rota.core import events as ev
