@@ -137,6 +137,8 @@ def test_a_cluster_of_another_version_goes_on(
     state = _state(tmp_path, database, version)
     monkeypatch.setenv("TZ", "UTC")  # as it was recorded
     with LiveCluster(state.parent, (_RECORDED / "slurm.conf").read_text()) as cluster:
+        # On the machine that has recorded it, the processes of its jobs are looked for.
+        cluster.wait(lambda: "RUNNING" not in cluster.status()["jobs"])
         for command, shown in _listings(version).items():
             found = _REQUEUED.sub(r"\1", cluster.run(*command.split()).stdout)
             recorded = _REQUEUED.sub(r"\1", shown)
@@ -206,12 +208,12 @@ def test_killed_before_each_change_and_the_commit(state: Path) -> None:
     while subprocess.run([sys.executable, _HERE / "killed.py", url, str(number)], check=False).returncode == killed:
         assert _all(url) == before
         number += 1
-    assert number == 10  # three batches of jobs, the runs, the state by three migrations, the version, the commit
+    assert number == 18  # of each of seven migrations what it changes, in batches; the version; the commit
     after = _all(url)
-    assert dict(after.pop("facts"))["version"] == str(VERSION)
+    assert {name: value for name, value, _ in after.pop("facts")}["version"] == str(VERSION)
     make_or_upgrade(url, lambda _: pytest.fail("it has been upgraded"))
     for name in ("journal", "submissions"):
-        assert after[name] == before[name]
+        assert [row[: len(old)] for row, old in zip(after[name], before[name], strict=True)] == before[name]
     assert len(after["jobs"]) == len(before["jobs"]) == 17 << 7
 
 
