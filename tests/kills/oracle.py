@@ -88,12 +88,15 @@ def _runs(cluster: LiveCluster) -> list[Run]:
     ended = cluster.ended()
     ids, runs = sorted(ended), list[Run]()
     for start in range(0, len(ids), _MANY):
-        asked = ",".join(map(str, ids[start : start + _MANY]))
-        for text in cluster.run("sacct", "-nPDj", asked, "-o", _FIELDS).stdout.splitlines():
+        asked = ids[start : start + _MANY]
+        said = cluster.run("sacct", "-nPDj", ",".join(map(str, asked)), "-o", _FIELDS).stdout
+        for text in said.splitlines():
             raw, shown, name, state, codes = text.split("|")
             job_id, _, step = raw.partition(".")
             array_id, _, task = shown.partition("_")
             code, signal = map(int, codes.split(":"))
+            if int(job_id) not in asked:
+                continue  # a task of an array whose id was asked for: it has an id of its own
             if not step:
                 runs.append(Run(int(job_id), int(array_id), task or "-", name, state.split()[0], code, signal))
             elif step != "batch":
