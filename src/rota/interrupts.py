@@ -45,6 +45,9 @@ def watching() -> Iterator[None]:
     try:
         yield
         raise_if_interrupted()
+    except Exception:  # which a plugin may have made of it, or whoever has reported its fault
+        raise_if_interrupted()
+        raise
     finally:
         NOTED.came = False
         if signal.getsignal(signal.SIGINT) is note:

@@ -45,7 +45,11 @@ LOGS: dict[str, tuple[str | bytes, list[str], str]] = {
         [],
         "{here}/log.swf:3: field 8 (requested processors): '-4' is negative: correct it, or write -1 for unknown",
     ),
-    "a fraction of a second": (with_field(2, "0.5"), [], "{here}/log.swf:3: field 2 (submit time): '0.5' is not a "),
+    "a fraction of a processor": (
+        with_field(8, "0.5"),
+        [],
+        "{here}/log.swf:3: field 8 (requested processors): '0.5' is not a ",
+    ),
     "a number beyond reason": (with_field(4, "1e300"), [], "{here}/log.swf:3: field 4 (run time): '1e300' is too "),
     "two jobs of one number": (log_with(GOOD), [], "{here}/log.swf:3: field 1 (job number): job 1 is on line 2 alrea"),
     "a job larger than the machine": (

@@ -8,6 +8,7 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from rota.store.sums import sum_of
 from rota.testing.live import LiveCluster, virtual_nodes
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ def _take_ahead(cluster: LiveCluster) -> None:
         (text,) = database.execute("select value from facts where name = 'clock'").fetchone()
         clock = json.loads(text)
         clock["offset"] += _YEARS
-        database.execute("update facts set value = ? where name = 'clock'", [json.dumps(clock)])
+        text = json.dumps(clock)
+        row = {"value": text, "sum": sum_of("facts", "clock", text)}
+        database.execute("update facts set value = :value, sum = :sum where name = 'clock'", row)
 
 
 def _log(cluster: LiveCluster) -> str:

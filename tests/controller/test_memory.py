@@ -17,6 +17,7 @@ import pytest
 
 from rota.controller import memory
 from rota.controller.child import ChildError, from_child
+from rota.controller.shortages import Shortages
 from rota.testing.live import LiveCluster
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def _from_child(make: Callable[[], bytes]) -> bytes:
     parts: dict[str, Any] = {
         "driver": SimpleNamespace(no_commit=nullcontext, engine=SimpleNamespace(jobs={})),
         "database": SimpleNamespace(after_fork=lambda: None),
+        "shortages": Shortages(lambda _: None, lambda: 0),
         "rights": SimpleNamespace(as_administrator=lambda uid: uid),
     }
     try:

@@ -96,6 +96,7 @@ def test_what_runs_is_what_was_looked_at(plugins: Path, write_plugin: WritePlugi
         ("raise RuntimeError('two\\nlines')", "RuntimeError at {path}:{line}: two lines"),
         ("import json; json.loads('{')", "JSONDecodeError at {path}:{line}: "),
         ("return 1", "SyntaxError at {path}:{line}: "),  # only compiling finds it
+        ("raise KeyboardInterrupt", "KeyboardInterrupt at {path}:{line}"),
         ("class E(Exception):\n    def __str__(self): 1 / 0\nraise E", "E at {path}:"),
     ],
 )
@@ -106,12 +107,6 @@ def test_whatever_running_it_raises(plugins: Path, write_plugin: WritePlugin, bo
     assert f"loading it raised {problem.format(path=path, line=line)}" in str(error)
     assert str(error).startswith(f"plugin priority/mine ({path}): ")
     assert "\n" not in str(error)
-
-
-def test_an_interrupt_is_the_users(plugins: Path, write_plugin: WritePlugin) -> None:
-    path = write_plugin(plugins, "priority/mine", "raise KeyboardInterrupt")
-    with pytest.raises(KeyboardInterrupt):
-        load(candidate_from_file(path), 0)
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_an_attribute_that_raises() -> None:
             raise RuntimeError("not today")
 
     found = check_symbols(Strange(), PRIORITY_API)[1]
-    assert "priority_p_set cannot be read: RuntimeError: not today" in found
+    assert "priority_p_set cannot be read: it raised RuntimeError" in found
 
 
 @pytest.mark.parametrize(("api", "protocol"), [(PRIORITY_API, PriorityPlugin), (SCHED_API, SchedPlugin)])

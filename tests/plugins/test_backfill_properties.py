@@ -101,7 +101,7 @@ class _Cycles:
                 if other is not one and _covers(other, time) and _covers(one, time):
                     assert not other.planned_nodes & one.planned_nodes
             free = pool.up - sum(pool.common(job.alloc, pool.up) for job in self._still_held(time))
-            assert pool.select(one, pool.without(free, ~one.planned_nodes))
+            assert pool.select(one._record, pool.without(free, ~one.planned_nodes))
 
     def _check_licenses(self, planned: list[Planned]) -> None:
         """Whenever a job that is planned with licences starts there are enough of them."""

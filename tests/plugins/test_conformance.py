@@ -135,7 +135,7 @@ def _writing() -> SimpleNamespace:
     [
         (check_scheduler, _starving, r"machine 'processors', seed 0: jobs are left.*Resources"),
         (check_scheduler, _wrong, r"slurm_sched_p_newalloc.*returned None; expected SLURM_SUCCESS"),
-        (check_scheduler, _writing, r"contradict itself"),
+        (check_scheduler, _writing, r"'priority' is read-only, a plugin only reads jobs"),
         (check_priority, _lucky, r"two runs differ"),
     ],
 )

@@ -114,8 +114,9 @@ class Scene:
         pids = [cluster.status()["supervisor_pid"]]
         pids += [int(Path(f"/proc/{pid}/stat").read_text().split()[3]) for pid in pids]
         cluster.rota("down") if how == DOWN else cluster.kill()
-        for pid in pids:
-            os.kill(pid, signal.SIGKILL)
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # none of them starts another one
+            for pid in pids:
+                os.kill(pid, number)
         cluster.wait(lambda: not any(Path(f"/proc/{pid}/cwd").exists() for pid in pids))
         self._sleepers |= {run.pid for run in read_traces(cluster.state).runs.values()}
         shutil.copytree(cluster.state, self._folder / how, ignore=_no_sockets)
@@ -153,9 +154,10 @@ class Scene:
     def _check_whole(self, truth: Truth, state: Path, found: Inspection) -> None:
         read = _read(state, self._cluster.conf)
         assert read == truth
-        for job_id, _ in read.runs:
+        for (job_id, _), run in read.runs.items():
+            payload = run["request"]["payload"]
             script = state / "spool" / f"job{job_id:05}" / "slurm_script"
-            whole = script.exists() and script.read_text(errors="replace") == read.submissions[str(job_id)]["script"]
+            whole = script.exists() and script.read_text(errors="replace") == read.submissions[payload]["script"]
             assert whole or any(f"{script} is" in one.what for one in found.mended)
 
     def _recover(self, truth: Truth, state: Path) -> None:

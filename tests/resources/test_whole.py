@@ -320,12 +320,8 @@ def test_jobs_that_are_alike_are_placed_alike(seed: int) -> None:
 
 
 def _row(count: int, **like: Any) -> Machine:
-    nodes = [
-        Node(name=f"n{place}", cpus=4, features=("even",) if place % 2 == 0 else ("odd",)) for place in range(count)
-    ]
-    for node in nodes:
-        for key, value in like.items():
-            setattr(node, key, value)
+    features = ("even",), ("odd",)
+    nodes = [Node(name=f"n{place}", cpus=4, features=features[place % 2], **like) for place in range(count)]
     return Machine(nodes, WholeNodePool(cluster(nodes=nodes), nodes), Partition(name="p", nodes=2**count - 1))
 
 

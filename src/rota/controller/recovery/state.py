@@ -108,6 +108,7 @@ class Rebuilding:
         made = self._handle_again()
         self._now = max(self._now, made.engine.view.now)
         self._made, self._engine = made, made.engine
+        self._places = {node.name: place for place, node in enumerate(self._engine.view.nodes())}
         jobs = list(self._engine.jobs.values())
         for job in [one for one in jobs if one.alloc]:
             self._agree_on_running(job)
@@ -214,11 +215,9 @@ class Rebuilding:
 
     def _start(self, job: Job, run: TracedRun, nodes: tuple[str, ...]) -> str:
         """Have a pending job run, on the nodes on which it does; give why it cannot."""
-        state = self._engine.state
-        own = sum(1 << state.node_index[name] for name in set(nodes) if name in state.node_index)
-        pool, scheduler = state.pool, self._engine.sched_controller
-        free = pool.without(pool.free, ~own) if own else pool.free
-        resources = scheduler.select(job.view, free) or scheduler.select(job.view, pool.free)
+        scheduler = self._engine.sched_controller
+        own = sum(1 << self._places[name] for name in set(nodes) if name in self._places)
+        resources = scheduler.select(job.view, scheduler.free, own) or scheduler.select(job.view, scheduler.free)
         why = scheduler.start(job.view, resources) if resources else Reason.RESOURCES
         if why is not None:
             return why.value
