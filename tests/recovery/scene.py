@@ -155,7 +155,7 @@ class Scene:
         read = _read(state, self._cluster.conf)
         assert read == truth
         for (job_id, _), run in read.runs.items():
-            payload = run["request"]["payload"]
+            payload = run["job"]["request"]["payload"]
             script = state / "spool" / f"job{job_id:05}" / "slurm_script"
             whole = script.exists() and script.read_text(errors="replace") == read.submissions[payload]["script"]
             assert whole or any(f"{script} is" in one.what for one in found.mended)
