@@ -251,7 +251,7 @@ def test_descriptors_that_are_sent_along_are_not_taken(cluster: LiveCluster) -> 
             connection = stack.enter_context(_connect(cluster, 2001))
             socket.send_fds(connection, [b"\0\0"], [0, 1, 2] * 20)
         cluster.run("squeue", "-h")
-        assert _files_of(pid) <= before + 20
+        assert _files_of(pid) < before + 40  # of those 1,200 none, and a few of its own
 
 
 def test_it_goes_on_when_it_had_no_file_left(tmp_path: Path) -> None:

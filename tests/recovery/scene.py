@@ -30,6 +30,8 @@ from rota.store.heads import Heads
 from rota.store.location import database_url
 from rota.testing.live import LiveCluster, virtual_nodes
 
+from .ways import daemons, kill_9
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -111,13 +113,9 @@ class Scene:
     def _leave(self, how: str) -> None:
         """Stop everything but the jobs, and keep a copy of the state."""
         cluster = self._cluster
-        pids = [cluster.status()["supervisor_pid"]]
-        pids += [int(Path(f"/proc/{pid}/stat").read_text().split()[3]) for pid in pids]
+        pids = daemons(cluster)
         cluster.rota("down") if how == DOWN else cluster.kill()
-        for number in (signal.SIGSTOP, signal.SIGKILL):  # none of them starts another one
-            for pid in pids:
-                os.kill(pid, number)
-        cluster.wait(lambda: not any(Path(f"/proc/{pid}/cwd").exists() for pid in pids))
+        kill_9(cluster, pids)
         self._sleepers |= {run.pid for run in read_traces(cluster.state).runs.values()}
         shutil.copytree(cluster.state, self._folder / how, ignore=_no_sockets)
 

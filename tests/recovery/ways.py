@@ -39,8 +39,14 @@ def kill_all(cluster: LiveCluster) -> None:
     """End controller, supervisor and keeper at once."""
     pids = daemons(cluster)
     cluster.kill()
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
+    kill_9(cluster, pids)
+
+
+def kill_9(cluster: LiveCluster, pids: list[int]) -> None:
+    """Kill a supervisor and its keeper at the same moment: the keeper starts no other one."""
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in pids:
+            os.kill(pid, number)
     cluster.wait(lambda: not any(Path(f"/proc/{pid}/cwd").exists() for pid in pids))
 
 
