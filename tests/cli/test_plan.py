@@ -128,3 +128,12 @@ def test_a_plugin_that_picks_what_there_is_not(rota: Rota, lab: Path) -> None:
     assert json.loads(outcome.out)["jobs"] == 4
     told = outcome.err.splitlines()[0]
     assert told.startswith("rota: plugin select/mad: select_p_job_test returned [(77, 1)]; expected candidates")
+
+
+@pytest.mark.parametrize("command", [("plan",), ("explain", "1")])
+def test_an_option_is_for_a_cluster_or_for_a_workload(command: tuple[str, ...], rota: Rota, small_log: Path) -> None:
+    """It was left out of account."""
+    assert "--procs: a live cluster is as it is" in rota(*command, "--procs", "8").problem
+    assert "--at: a live cluster is as it is" in rota(*command, "--at", "8").problem
+    found = rota(command[0], *command[1:], small_log, "--state", small_log.parent)
+    assert "--state: names a live cluster" in found.problem

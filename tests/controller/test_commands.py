@@ -260,7 +260,7 @@ def test_no_job_is_missed_or_listed_twice_while_its_end_is_written_down(cluster:
             break
 
 
-def test_explain_and_plan(cluster: LiveCluster) -> None:
+def test_explain_and_plan(cluster: LiveCluster, tmp_path: Path) -> None:
     _submit(cluster, "-n16", "-t", "1")
     waiting = _submit(cluster, "-n16", "-t", "1")
     cluster.wait(lambda: _field(cluster, waiting, "r") == "Resources")
@@ -273,6 +273,11 @@ def test_explain_and_plan(cluster: LiveCluster) -> None:
     unknown = cluster.rota("explain", "999999", check=False)
     assert unknown.returncode == 2
     assert "999999" in unknown.stderr
+    here = "--state", str(cluster.state)
+    elsewhere = LiveCluster(tmp_path)
+    assert elsewhere.rota("plan", check=False).returncode == 2
+    assert str(waiting) in elsewhere.rota("plan", *here).stdout
+    assert f"Job {waiting} of user" in elsewhere.rota("explain", str(waiting), *here).stdout
 
 
 def test_what_an_unknown_job_gets(cluster: LiveCluster) -> None:

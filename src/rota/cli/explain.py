@@ -10,10 +10,9 @@ import click
 
 from rota.cli.echo import echo
 from rota.cli.live import ask
-from rota.cli.scenario import keep_option, read_scenario, required, scenario_or_cluster
+from rota.cli.scenario import is_about_cluster, keep_option, read_scenario, required, scenario_or_cluster
 from rota.inspect.description import describe
 from rota.inspect.explain import explain as explain_job
-from rota.model import InputError
 from rota.replays.moment import Moment
 from rota.replays.run import Replay
 
@@ -30,16 +29,14 @@ if TYPE_CHECKING:
 @click.option("--at", metavar="TIME", help="When: see rota replay --until.  [default: just before it starts]")
 @keep_option
 @click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
-def explain(*, job: str, at: str | None, keep: Path | None, as_json: bool, **words: Any) -> None:
+def explain(*, job: str, state: Path | None, at: str | None, keep: Path | None, as_json: bool, **words: Any) -> None:
     """Say what a job's priority is made of, and which jobs are before it in the queue.
 
     Without WORKLOAD the job is one of the live cluster, see `rota up`, or a task such as 17_3. Else the workload is
     replayed with the same options as `rota replay` takes, so the answer is about that very schedule.
     """
-    if words["workload"] is None:
-        if at is not None:
-            raise InputError("the live cluster is explained as of now: leave it out, or name a workload", field="--at")
-        echo(ask("explain", job, *(["json"] if as_json else [])), nl=False)
+    if is_about_cluster(words["workload"]):
+        echo(ask("explain", job, *(["json"] if as_json else []), state=state), nl=False)
         return
     if not (job.isascii() and job.isdigit()):
         context = click.get_current_context()

@@ -10,7 +10,7 @@ import click
 
 from rota.cli.echo import echo
 from rota.cli.live import ask
-from rota.cli.scenario import keep_option, read_scenario, required, scenario_or_cluster
+from rota.cli.scenario import is_about_cluster, keep_option, read_scenario, required, scenario_or_cluster
 from rota.listings.clock import duration
 from rota.model import InputError
 from rota.model.printable import printable
@@ -32,16 +32,14 @@ if TYPE_CHECKING:
 )
 @keep_option
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
-def plan(*, at: str | None, keep: Path | None, as_json: bool, **words: Any) -> None:
+def plan(*, state: Path | None, at: str | None, keep: Path | None, as_json: bool, **words: Any) -> None:
     """Make one backfill cycle at a given time; print which jobs start, and when and where the others would start.
 
     Without WORKLOAD it is the plan of the live cluster's scheduler, see `rota up`, and no cycle is made. Else the
     workload is replayed up to that time. Jobs submitted in that second are pending: only the cycle starts them.
     """
-    if words["workload"] is None:
-        if at is not None:
-            raise InputError("the live cluster's plan is that of now: leave it out, or name a workload", field="--at")
-        planned = [Planned(**one) for one in json.loads(ask("plan"))]
+    if is_about_cluster(words["workload"]):
+        planned = [Planned(**one) for one in json.loads(ask("plan", state=state))]
     else:
         planned = _plan(at, words) if keep is None else Moment(read_scenario(**words), required(at), keep).plan()
     if as_json:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from rota.cli.echo import echo
+from rota.cli.live import state_option
 from rota.model import InputError
 from rota.replays.driver import PASS_PER
 from rota.replays.scenario import Scenario
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., object]")
 
+_GIVEN = click.core.ParameterSource.COMMANDLINE
 #: Options, with a value each, that do not change a result.
 _ONLY_OUTPUT = frozenset({"--out", "--save-usage"})
 _SETTINGS: tuple[Callable[[Any], Any], ...] = (
@@ -131,8 +133,25 @@ def scenario_options(command: F) -> F:
 
 
 def scenario_or_cluster(command: F) -> F:
-    """Add the same to a command that is about the live cluster if no WORKLOAD is given: ``None``."""
-    return click.argument("workload", required=False)(_with_options(command))
+    """Add the same, and ``--state``, to a command that is about a live cluster if no WORKLOAD is given: ``None``."""
+    return click.argument("workload", required=False)(state_option(_with_options(command)))
+
+
+def is_about_cluster(workload: str | None) -> bool:
+    """Whether a command is about a live cluster.
+
+    Raises:
+        InputError: an option was given that is for the other kind.
+    """
+    context = click.get_current_context()
+    for one in context.command.params:
+        if one.name in {"workload", "job", "as_json"} or context.get_parameter_source(one.name or "") is not _GIVEN:
+            continue
+        if workload is None and one.name != "state":
+            raise InputError("a live cluster is as it is: leave it out, or name a WORKLOAD", field=one.opts[0])
+        if workload is not None and one.name == "state":
+            raise InputError("names a live cluster: leave it out, or WORKLOAD", field=one.opts[0])
+    return workload is None
 
 
 def keep_option(command: F) -> F:
