@@ -229,6 +229,7 @@ def status(*, state: Path | None, as_json: bool) -> None:
         "memory limits by": found["memory_limits"],
     }
     rows |= {name: found[name] for name in ("trouble", "mail") if found[name]}
+    rows |= {one.partition(" ")[0]: one.partition(" ")[2] for one in found.get("programs", ())}
     ahead = found.get("clock_ahead", 0)  # a controller that was started by an older rota does not tell
     if abs(ahead) >= _CLOCK_OFF:
         rows["clock"] = _about_clock(ahead)
@@ -352,7 +353,7 @@ def _become_daemon(sender: int) -> None:
 
 
 def _warn(notices: list[str]) -> None:
-    """Tell of damage that has been mended."""
+    """Tell of damage that has been mended, and of programs that are not there."""
     for notice in notices:
         click.echo(f"rota: warning: {notice}", err=True)
 

@@ -39,6 +39,7 @@ from rota.controller.log_file import log_to
 from rota.controller.mail.carrier import Carrier
 from rota.controller.mail.post import Post
 from rota.controller.memory import limit_memory, usual_limit
+from rota.controller.programs import missing_programs
 from rota.controller.recovery import inspect
 from rota.controller.recovery.inspection import CLUSTER, begin_generation
 from rota.controller.reports import Reports
@@ -163,7 +164,7 @@ def serve(settings: Settings, ready: Callable[[list[str]], None]) -> None:
 
     Args:
         settings: Where the cluster is, and how it is configured.
-        ready: Is called when commands are answered, with what was damaged and has been mended.
+        ready: Is called when commands are answered, with warnings: what was damaged, and what is missing.
 
     Raises:
         InputError: the configuration or the saved state cannot be used, or a controller runs there already.
@@ -310,7 +311,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], Non
             await http.start()
         log(f"rota {__version__} is up, process {os.getpid()}")
         gc.enable()
-        ready(notices)
+        ready([*notices, *missing_programs(config)])
         await stop.wait()
     finally:
         await http.stop()

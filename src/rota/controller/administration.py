@@ -16,6 +16,7 @@ from rota.controller.command_names import name_of
 from rota.controller.job_orders import live_job
 from rota.controller.live_view import LiveView
 from rota.controller.present import present
+from rota.controller.programs import missing_programs
 from rota.controller.slices import together
 from rota.controller.srun import serve_step
 from rota.controller.submitting import host_name
@@ -92,6 +93,7 @@ def _status(cluster: Cluster) -> dict[str, Any]:
         "plugin_faults": dict(statistics.faults),
         "trouble": cluster.driver.trouble,
         "mail": cluster.mail.trouble,
+        "programs": missing_programs(view.config),
         "short_of": cluster.shortages.told(),
         "processes": capabilities.tree,
         "memory_limits": capabilities.memory,

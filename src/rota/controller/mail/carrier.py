@@ -20,6 +20,7 @@ from pathlib import Path
 from subprocess import DEVNULL
 from typing import TYPE_CHECKING
 
+from rota.controller.programs import can_be_run
 from rota.core.plain import shape_of
 from rota.model.mail import Letter
 from rota.store.writes import add_letter, drop_letter
@@ -68,7 +69,7 @@ class Carrier:
     def trouble(self) -> str:
         """Why no mail can be sent; empty: the program is there."""
         program = self._program()
-        if os.access(program, os.X_OK) and Path(program).is_file():
+        if can_be_run(program):
             return ""
         return f"MailProg {program} is no program that can be run: no mail is sent"
 
