@@ -31,7 +31,7 @@ run: .venv/run.stamp ## replay a real machine's log under three policies, compar
 	eval "$$($(BIN)/rota env --state rota-run/live)" && cd rota-run && \
 	  sbatch --wait -a 1-4 -J squares --wrap 'echo $$((SLURM_ARRAY_TASK_ID * SLURM_ARRAY_TASK_ID)); sleep 1' && \
 	  sacct -X -o JobID,JobName,State,ExitCode,Elapsed,NodeList && sinfo && cat slurm-*_4.out
-	@echo "Who loads the file system: jobs of that cluster, and a Lustre that is simulated"
+	@echo "Who loads the file system: jobs of that cluster, and a Lustre that is simulated, for half a minute"
 	@eval "$$($(BIN)/rota env --state rota-run/live)" && cd rota-run && \
 	  sbatch -a 1-4 -J checkpoints --wrap 'sleep 60' && \
 	  { ../$(BIN)/rota lustre-sim lustre --live --speed 60 --interval 2 & sim=$$!; \
