@@ -151,7 +151,7 @@ POLICIES: dict[str, Callable[[Case, Random], Case]] = {
     "setting": lambda case, _: replace(case, options={"settings": ["bf_max_job_test=2"]}),
     "slurm.conf": lambda case, _: replace(case, conf=f"{case.conf}SchedulerParameters=bf_max_job_test=2\n"),
     "release": lambda case, _: replace(case, conf=f"{case.conf}SlurmVersion=25.11\n"),
-    "partition": lambda case, _: replace(case, conf=case.conf.replace("MaxTime=1-0", "MaxTime=2-0")),
+    "limit of a partition": lambda case, _: replace(case, conf=case.conf.replace("MaxTime=1-0", "MaxTime=2-0")),
     "plugin file": lambda case, _: replace(
         case, plugin=PLUGIN.format(what="last in, first out", priority="job_ptr.job_id")
     ),
