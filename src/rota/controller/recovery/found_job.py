@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.config.hostlist import expand_hostlist
 from rota.executor.traces import environment_of
-from rota.model import InputError, JobSpec
+from rota.model import JobSpec
 from rota.model.accounting import JobDetails
 from rota.model.submission import Submission
 
@@ -82,7 +82,7 @@ def conf_of(runs: Iterable[TracedRun]) -> str:
 def _nodes(text: str) -> tuple[str, ...]:
     try:
         return tuple(expand_hostlist(text)) if text else ()
-    except InputError:
+    except ValueError:
         return ()
 
 
