@@ -6,6 +6,8 @@ Everywhere holds: what runs goes on, its end is recorded as it was, nothing runs
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -223,3 +225,28 @@ def test_nothing_to_recover(cluster: LiveCluster) -> None:
     cluster.rota("down")
     assert "There is nothing to recover" in cluster.rota("recover", "--yes").stdout
     assert not [*cluster.state.glob("damaged-*")]
+
+
+def test_a_recovery_that_fails_leaves_all_as_it_was(cluster: LiveCluster) -> None:
+    job = start(cluster, code=3)
+    cluster.kill()
+    (cluster.state / "journal.head").unlink()
+    (cluster.state / "spool" / "journal.head").unlink()
+    refused(cluster)
+    before = {path: path.read_bytes() for path in _database(cluster)}
+    program = [sys.executable, str(Path(__file__).with_name("fails.py")), str(cluster.state)]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "rota: error: the disk is full\n")
+    assert before.items() <= {path: path.read_bytes() for path in _database(cluster)}.items()
+    assert not [*cluster.state.glob("damaged-*")]
+    refused(cluster)
+    assert recover(cluster)["jobs"]["running"] == [job]
+    assert let_go(cluster, job)["exit_code"] == 3
+
+
+def test_empty_tables_where_jobs_have_been(tmp_path: Path) -> None:
+    """As a recovery leaves them that is killed before it has written what is saved."""
+    make_or_upgrade(database_url(tmp_path), lambda _: None)
+    assert not inspect(tmp_path).losses
+    (tmp_path / "spool" / "job00007").mkdir(parents=True)
+    assert [one.what for one in inspect(tmp_path).losses] == ["the database is empty, and the spool has job 7"]

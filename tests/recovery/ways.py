@@ -73,6 +73,7 @@ def recover(cluster: LiveCluster) -> dict[str, Any]:
     assert _files(cluster.state) == before
     done: dict[str, Any] = json.loads(cluster.rota("recover", "--json", "--yes").stdout)
     assert done["done"]
+    assert not (cluster.state / "rota.db").stat().st_mode & 0o077
     assert {**shown, "done": True, "aside": done["aside"]} == done
     cluster.up()
     return done

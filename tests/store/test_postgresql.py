@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, delete, insert, select
 
 from rota.store.schema import metadata
 from rota.testing.live import LiveCluster
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_cluster_in_postgresql(postgresql: str, tmp_path: Path) -> None:
@@ -51,6 +50,10 @@ def test_an_older_dump_that_was_restored(postgresql: str, tmp_path: Path) -> Non
         done = cluster.rota("up", check=False)
         assert done.returncode == 2
         assert "the database has come to event" in done.stderr
+        program = [sys.executable, str(Path(__file__).parents[1] / "recovery" / "fails.py"), str(cluster.state)]
+        failed = subprocess.run(program, capture_output=True, text=True, check=False)
+        assert (failed.returncode, failed.stderr) == (2, "rota: error: the disk is full\n")
+        assert cluster.rota("up", check=False).stderr == done.stderr  # everything is where it was
         cluster.rota("recover", "--yes")
         cluster.up()
         assert cluster.submit("-H", "--wrap", "true") == runs + 1

@@ -75,7 +75,7 @@ class HttpProcess:
             start = partial(asyncio.create_subprocess_exec, *words, stdin=pipe, stdout=pipe, stderr=file)
             try:
                 process = await self._shortages.patiently(start, "starting rota http", _PATIENCE)
-            except (OSError, RuntimeError) as error:
+            except (OSError, RuntimeError, MemoryError) as error:
                 raise InputError(f"it cannot be started: {error}", path="rota http") from None
         line = b""
         with suppress(TimeoutError):
@@ -84,7 +84,7 @@ class HttpProcess:
         if not line:
             with suppress(ProcessLookupError):
                 process.kill()
-            last = log.read_text().strip().rpartition("\n")[2]
+            last = log.read_text(errors="replace").strip().rpartition("\n")[2]
             raise InputError(last.removeprefix("rota: error: ") or "it does not answer", path="rota http")
         self._log(line.decode().strip())
         return process
@@ -102,7 +102,7 @@ class HttpProcess:
             await asyncio.sleep(_AGAIN)
             try:
                 self._process = process = await self._started()
-            except (InputError, OSError) as error:  # it is tried again
+            except (InputError, OSError, ValueError) as error:  # it is tried again
                 self._log(f"error: {error}")
 
     def _bound_log(self) -> None:

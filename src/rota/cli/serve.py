@@ -171,7 +171,6 @@ def serve(settings: Settings, ready: Callable[[list[str]], None]) -> None:
         PluginError: a plugin cannot be used.
         DatabaseError: the database cannot be used.
     """
-    os.umask(0o077)  # what is kept is nobody else's to read
     callers = limit_memory(settings.memory or usual_limit(_JOBS, 0))
     try:
         _serve_alone(settings, ready, callers)
@@ -193,19 +192,11 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], Non
     state, log = settings.state, log_to(settings.state / "controller.log")
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     loop.set_exception_handler(lambda _, context: log(f"error: this is a defect of rota: {_describe(context)}"))
-    inspection = inspect(state)
-    inspection.refuse()
-    if FIRST_SUMMED <= (inspection.remains.version or 0) < VERSION:
-        make_or_upgrade(database_url(state), log)
-        inspection = inspect(state)
-        inspection.refuse()
-    notices = [f"{one.what}: it is written anew" for one in inspection.mended]
-    for notice in notices:
-        log(f"error: {notice}")
+    head, notices = _inspected(state, log)
     make_or_upgrade(database_url(state), log)
-    database = Database(database_url(state))
-    mark, heads = _mark(database), Heads(state)
+    database, heads = Database(database_url(state)), Heads(state)
     facts = database.facts()
+    mark = _random_fact(database, facts, CLUSTER, 8)
     if settings.conf is None and facts.get(_CONF):
         settings.conf = Path(facts[_CONF])
     if settings.keep is None:
@@ -235,14 +226,14 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], Non
         clients=clients,
         cluster_name=config.cluster_name,
         conf=str(settings.conf or ""),
-        mark=_secret(database),
+        mark=_random_fact(database, facts, _SECRET, 16),
         config=lambda: driver.engine.view.config,
         shortages=shortages,
         log=log,
     )
     executor.look_for = runs.look_for
     first = config.integer("FirstJobId", 1, 1, 2**31)
-    begin_generation(database, heads, inspection.head or Head(cluster=mark))
+    begin_generation(database, heads, head or Head(cluster=mark))
     driver = LiveDriver(
         database,
         clock,
@@ -325,6 +316,24 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], Non
         log("down")
 
 
+def _inspected(state: Path, log: Callable[[str], None]) -> tuple[Head | None, list[str]]:
+    """See whether what is kept fits together; give how far the cluster had come, and what is written anew.
+
+    Raises:
+        DatabaseError: it does not.
+    """
+    found = inspect(state)
+    found.refuse()
+    if FIRST_SUMMED <= (found.remains.version or 0) < VERSION:
+        make_or_upgrade(database_url(state), log)
+        found = inspect(state)
+        found.refuse()
+    notices = [f"{one.what}: it is written anew" for one in found.mended]
+    for notice in notices:
+        log(f"error: {notice}")
+    return found.head, notices
+
+
 def _clock(database: Database, facts: Mapping[str, str], last: int, log: Callable[[str], None]) -> ClusterClock:
     """Make the cluster's clock; it may go back if no job runs."""
     saved = json.loads(facts[CLOCK]) if CLOCK in facts else None
@@ -341,9 +350,10 @@ def _describe(context: dict[str, Any]) -> str:
 
 
 class OnlyOne:
-    """Makes sure that there is one controller for a state directory, which is nobody else's."""
+    """Makes sure that one process alone works in a state directory, and that nobody else reads what it writes there."""
 
     def __init__(self, state: Path) -> None:
+        os.umask(0o077)
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         if state.stat().st_uid != os.geteuid():
             raise InputError("this directory is another user's, who could have files there that mislead", path=state)
@@ -365,19 +375,10 @@ class OnlyOne:
         os.close(self._file)
 
 
-def _mark(database: Database) -> str:
-    """Give a text that no other cluster has: what is kept beside the database says with it whose it is."""
-    known = database.facts().get(CLUSTER)
+def _random_fact(database: Database, facts: Mapping[str, str], name: str, size: int) -> str:
+    """Give a text that no other cluster has, of so many bytes; it is made if it is not among the facts."""
+    known = facts.get(name)
     if known is None:
-        known = os.urandom(8).hex()
-        database.write(set_fact(CLUSTER, known))
-    return known
-
-
-def _secret(database: Database) -> str:
-    """Give a secret that only this cluster knows; the marks of its jobs' processes are made from it."""
-    known = database.facts().get(_SECRET)
-    if known is None:
-        known = os.urandom(16).hex()
-        database.write(set_fact(_SECRET, known))
+        known = os.urandom(size).hex()
+        database.write(set_fact(name, known))
     return known

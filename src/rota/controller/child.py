@@ -17,7 +17,7 @@ from collections import defaultdict
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from rota.controller.copies import let_signals_end_it, readable
+from rota.controller.copies import end_of, let_signals_end_it, readable
 from rota.controller.memory import limit_child
 from rota.executor.supervisor.shortage import missing
 from rota.listings import Answer
@@ -84,7 +84,7 @@ async def in_child(
                     has_answer = os.read(working, 1) == _HAS_ANSWER
                 finally:
                     os.close(working)
-            await _end_of(pid)
+            await end_of(pid)
         if has_answer:
             return
         problem = _too_much(call)
@@ -123,7 +123,7 @@ async def from_child(cluster: Cluster, uid: int, make: Callable[[], bytes]) -> b
                 data += piece
         finally:
             os.close(working)
-        status = await _end_of(pid)
+        status = await end_of(pid)
     if status or not data.startswith(_HAS_ANSWER):
         raise ChildError("it takes more memory or time than it may take, or controller.log says what failed")
     return bytes(data[len(_HAS_ANSWER) :])
@@ -186,22 +186,6 @@ def _fork_now(cluster: Cluster, uid: int, work: Callable[[int], None]) -> tuple[
     finally:
         os.close(done)
     return pid, working
-
-
-async def _end_of(pid: int) -> int:
-    """Wait for the end of a child; give its status, as the kernel says it."""
-    try:
-        pidfd = os.pidfd_open(pid)
-    except OSError:  # there is no file for it
-        while (ended := os.waitpid(pid, os.WNOHANG)) == (0, 0):  # noqa: ASYNC110, ASYNC222 - it is rare, and does not wait
-            await asyncio.sleep(_PAUSE)
-        return ended[1]
-    try:
-        await readable(pidfd)
-    finally:
-        os.close(pidfd)
-        status = os.waitpid(pid, 0)[1]  # noqa: ASYNC222 - it has ended
-    return status
 
 
 def _be_child(cluster: Cluster, uid: int, work: Callable[[int], None], done: int) -> NoReturn:

@@ -10,7 +10,6 @@ import threading
 from typing import TYPE_CHECKING
 
 from rota.store import DatabaseError
-from rota.store.heads import NAME
 
 if TYPE_CHECKING:
     import asyncio
@@ -106,11 +105,10 @@ class Committer:
                 self._call(callbacks)
 
     def _write(self, writes: list[Write], head: Head, *, sync: bool) -> None:
+        if sync:
+            self._heads.open()  # before anything is on the disk that would be said to be lost
         self._database.write(writes)
-        try:
-            self._heads.write(head, sync=sync)
-        except OSError as error:
-            raise DatabaseError(f"{NAME}: {error.strerror}") from None
+        self._heads.write(head, sync=sync)
 
     def _call(self, callbacks: list[Callable[[], None]]) -> None:
         def call() -> None:

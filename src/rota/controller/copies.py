@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Signals that the controller handles, and a copy must not.
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+#: Seconds between two looks for the end of a child for which there is no file.
+_PAUSE = 0.05
 
 
 async def in_copy(work: Callable[[], bytes]) -> bytes:
@@ -37,24 +39,38 @@ async def in_copy(work: Callable[[], bytes]) -> bytes:
         raise
     finally:
         os.close(theirs)
-    pidfd, found = os.pidfd_open(pid), []
+    found = []
     try:
         await readable(result)
         while data := os.read(result, 1 << 20):
             found.append(data)
             await readable(result)
-        await readable(pidfd)
     except asyncio.CancelledError:
         os.kill(pid, signal.SIGKILL)
         raise
     finally:
         os.close(result)
-        os.close(pidfd)
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])  # noqa: ASYNC222 - it has ended
+        status = os.waitstatus_to_exitcode(await end_of(pid))
     whole = b"".join(found)
     if status:
         raise ChildProcessError(f"process {pid} has ended with {status}: {whole.decode(errors='replace')}")
     return whole
+
+
+async def end_of(pid: int) -> int:
+    """Wait for the end of a child; give its status, as the kernel says it."""
+    try:
+        pidfd = os.pidfd_open(pid)
+    except OSError:  # there is no file for it
+        while (ended := os.waitpid(pid, os.WNOHANG)) == (0, 0):  # noqa: ASYNC110, ASYNC222 - it is rare, and does not wait
+            await asyncio.sleep(_PAUSE)
+        return ended[1]
+    try:
+        await readable(pidfd)
+    finally:
+        os.close(pidfd)
+        status = os.waitpid(pid, 0)[1]  # noqa: ASYNC222 - it has ended
+    return status
 
 
 async def readable(file: int) -> None:

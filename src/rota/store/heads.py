@@ -15,9 +15,9 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from rota.store.connection import DatabaseError
 from rota.store.sums import sum_of
 
 if TYPE_CHECKING:
@@ -124,20 +124,23 @@ class Heads:
 
         Args:
             head: How far.
-            sync: Whether this is on the disk afterwards, in files that can be found.
+            sync: Whether this is on the disk afterwards.
 
         Raises:
-            OSError: it cannot be written.
+            DatabaseError: it cannot be written.
         """
-        if sync or not self._files:
-            self._open()
+        if not self._files:
+            self.open()
         self.head = head
         data = _format(head)
-        for file in self._files:
-            os.pwrite(file, data, 0)
-        if sync:
+        try:
             for file in self._files:
-                os.fdatasync(file)
+                os.pwrite(file, data, 0)
+            if sync:
+                for file in self._files:
+                    os.fdatasync(file)
+        except OSError as error:
+            raise DatabaseError(f"{NAME}: {error.strerror}") from None
 
     def close(self) -> None:
         """Close the files."""
@@ -145,20 +148,21 @@ class Heads:
         for file in files:
             os.close(file)
 
-    def _open(self) -> None:
+    def open(self) -> None:
+        """Open the files that are there now, if need be anew: somebody may have removed them.
+
+        Raises:
+            DatabaseError: they cannot be opened.
+        """
         self.close()
-        for path in places(self._state):
-            if not path.parent.exists():
-                path.parent.mkdir()
-                path.parent.chmod(0o711)  # as `rota.controller.spool` has it
-            self._files.append(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-
-
-def remove_heads(state: Path) -> None:
-    """Say no more how far a database has come."""
-    for path in places(state):
-        with suppress(FileNotFoundError):
-            path.unlink()
+        try:
+            for path in places(self._state):
+                if not path.parent.exists():
+                    path.parent.mkdir()
+                    path.parent.chmod(0o711)  # as `rota.controller.spool` has it
+                self._files.append(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        except OSError as error:
+            raise DatabaseError(f"{NAME}: {error.strerror}") from None
 
 
 def _format(head: Head) -> bytes:

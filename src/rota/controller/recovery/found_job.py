@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Begins of the names of variables that rota sets, and a user does not.
 _OURS = ("SLURM", "ROTA_RUN")
+#: A number of processors, and of how many nodes; `rota.config.hostlist.read_counts` would make a list of them.
+_COUNT = re.compile(r"(\d{1,9})(?:\(x(\d{1,9})\))?", re.ASCII)
 #: The group of somebody who has none.
 _NOBODY = 65534
 
@@ -90,10 +93,10 @@ def _cpus(text: str) -> int:
     """Add up processors as Slurm writes them by node: ``4(x2),2``; 0: it is something else."""
     total = 0
     for part in filter(None, text.split(",")):
-        count, _, times = part.rstrip(")").partition("(x")
-        if not count.isdecimal() or not (times or "1").isdecimal():
+        match = _COUNT.fullmatch(part)
+        if match is None:
             return 0
-        total += int(count) * int(times or "1")
+        total += int(match[1]) * int(match[2] or 1)
     return total
 
 

@@ -145,23 +145,31 @@ def inspect(state: Path, *, most_jobs: int | None = MOST_JOBS) -> Inspection:
 
 def _look_at_beginning(found: Inspection) -> None:
     """See whether there was more than there is now: no database, or that of an older rota."""
-    head, traces, version = found.head, found.traces, found.remains.version
+    head, version = found.head, found.remains.version
     what = "the database is gone, or empty" if version is None else f"the database is of version {version}"
     if version is not None and (version > VERSION or version >= FIRST_SUMMED):
         return  # who opens it says what to do, or upgrades it; then it can be looked at
     if head is not None:
         lost = f"what happened until event {head.seq}, with jobs up to {head.next_job_id - 1}"
         found.findings.append(Finding(f"{what}, and had come to event {head.seq}", lost))
-    elif version is None and (traces.cluster or traces.runs):
+    elif version is None:
+        _look_for_jobs(found, what)
+
+
+def _look_for_jobs(found: Inspection, what: str) -> None:
+    """See whether there have been jobs although the database has nothing."""
+    if found.traces.cluster or found.traces.runs:
         found.findings.append(Finding(f"{what}, and a supervisor has had jobs", _of_jobs(found)))
-    elif version is None and (jobs := _spooled(found.state)):
+    elif jobs := _spooled(found.state):
         found.findings.append(Finding(f"{what}, and the spool has job {jobs[-1]}", "all jobs"))
 
 
 def _look_at_heads(found: Inspection, wrong: list[str]) -> None:
     head, position = found.head, found.position
     if head is None and GENERATION not in found.remains.facts:
-        return  # tables that have just been made or upgraded
+        if not found.remains.seq:  # tables that have just been made; else they have been upgraded
+            _look_for_jobs(found, "the database is empty")
+        return
     if head is None:
         lost = "nobody can tell: maybe the last commits, if this is an older copy"
         found.findings.append(Finding("; ".join(wrong) + ", which say how far the database had come", lost))

@@ -37,6 +37,7 @@ from rota.store.writes import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from rota.controller.recovery.inspection import Inspection
@@ -93,18 +94,22 @@ class Plan:
         """Write the new database, and move what was there aside.
 
         Raises:
-            DatabaseError: it cannot be written.
+            DatabaseError: it cannot be written; then everything is where it was.
         """
         state = self._inspection.state
         url = database_url(state)
         self.aside.mkdir(mode=0o700)
         _put_aside(state, url, self.aside)
-        make_or_upgrade(url, lambda _: None)
-        database = Database(url)
         try:
-            database.write(self._writes())
-        finally:
-            database.close()
+            make_or_upgrade(url, lambda _: None)
+            database = Database(url)
+            try:
+                database.write(self._writes())
+            finally:
+                database.close()
+        except BaseException:
+            _put_back(state, url, self.aside)
+            raise
         self._mend_supervisor()
         heads = Heads(state)
         heads.write(Head(self._cluster, str(self._generation), self._seq, self.next_job_id), sync=True)
@@ -154,24 +159,51 @@ class Plan:
 
 def _put_aside(state: Path, url: str, aside: Path) -> None:
     """Move the database, and what says how far it had come, into a directory; tables of PostgreSQL into a schema."""
+    if sqlite_path(url) is None:
+        _move_tables(url, _schema(aside))
+    for path, other in _files(state, url, aside):
+        if path.exists():
+            path.rename(other)
+
+
+def _put_back(state: Path, url: str, aside: Path) -> None:
+    """Undo `_put_aside`; what was made in the place of what is there is no more."""
+    if sqlite_path(url) is None:
+        _move_tables(url, _schema(aside), back=True)
+    for path, other in _files(state, url, aside):
+        path.unlink(missing_ok=True)
+        if other.exists():
+            other.rename(path)
+    aside.rmdir()
+
+
+def _files(state: Path, url: str, aside: Path) -> Iterator[tuple[Path, Path]]:
+    """Give the files that are moved, each with where it goes."""
     for number, path in enumerate(places(state)):
-        if path.exists():
-            path.rename(aside / f"{path.name}.{number + 1}")
-    database = sqlite_path(url)
-    if database is None:
-        _put_tables_aside(url, aside.name.replace("-", "_"))
-        return
-    for path in (database, *(database.with_name(database.name + end) for end in ("-wal", "-shm"))):
-        if path.exists():
-            path.rename(aside / path.name)
+        yield path, aside / f"{path.name}.{number + 1}"
+    if (database := sqlite_path(url)) is not None:
+        for end in ("", "-wal", "-shm"):
+            yield database.with_name(database.name + end), aside / f"{database.name}{end}"
 
 
-def _put_tables_aside(url: str, schema: str) -> None:
+def _schema(aside: Path) -> str:
+    return aside.name.replace("-", "_").lower()  # as PostgreSQL takes it without quotes
+
+
+def _move_tables(url: str, schema: str, *, back: bool = False) -> None:
     engine = engine_of(url)
     try:
         with engine.begin() as connection:
+            known = inspect(connection)
+            if back:
+                metadata.drop_all(connection)
+                own = known.default_schema_name
+                for name in known.get_table_names(schema):
+                    connection.execute(text(f"ALTER TABLE {schema}.{name} SET SCHEMA {own}"))
+                connection.execute(text(f"DROP SCHEMA {schema}"))
+                return
             connection.execute(text(f"CREATE SCHEMA {schema}"))
-            for name in inspect(connection).get_table_names():
+            for name in known.get_table_names():
                 if name in metadata.tables:
                     connection.execute(text(f"ALTER TABLE {name} SET SCHEMA {schema}"))
     except SQLAlchemyError as error:
