@@ -9,20 +9,21 @@ import shutil
 import socket
 import time
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 
 from rota.executor.local import ExecutorError, LocalExecutor
-from rota.executor.protocol import RunSpec, Started
-from rota.executor.supervisor.log import lines_of, notes_in, records_in, tail_of
+from rota.executor.protocol import Ended, RunSpec, Started
+from rota.executor.supervisor.log import Log, lines_of, notes_in, records_in, tail_of
+from rota.executor.supervisor.messages import bound
 from rota.executor.traces import read_traces
 
-from .bench import WAIT, wait_for
+from .bench import WAIT, kill_9, wait_for
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from .bench import Bench
 
 _RECORDS: list[dict[str, Any]] = [
@@ -96,6 +97,58 @@ def test_a_run_that_may_have_run_is_not_started_without_a_log(plain: Bench) -> N
         plain.until(lambda job=job: plain.of(Started, job))  # type: ignore[misc]
         plain.end(job)
     assert sorted(path.name for path in plain.folder.glob("ran-*")) == ["ran-2", "ran-3"]
+
+
+def test_many_runs_of_a_user_are_found_without_a_log(plain: Bench) -> None:
+    """More than may be asked for at a time; what was asked of one meanwhile is done when it is found."""
+    specs = [plain.spec(job, "/bin/sleep", "60") for job in range(1, 301)]
+    for spec in specs:
+        plain.start(spec)
+    plain.until(lambda: len(plain.of(Started)) == len(specs))
+    plain.executor.suspend(7, 0)
+    plain.until(lambda: plain.is_suspended(7))
+    both = plain.executor.supervisor_pid, plain.executor.keeper_pid
+    plain.disconnect()
+    kill_9(*both)
+    for name in ("supervisor.log", "supervisor.tail"):
+        (plain.state / name).unlink()
+    plain.connect()
+    for spec in specs:
+        plain.executor.launch(spec, again=True)
+    plain.executor.resume(7, 0)
+    plain.executor.suspend(8, 0)
+    plain.until(lambda: len(plain.of(Started)) == len(specs))
+    plain.until(lambda: plain.is_suspended(8) and not plain.is_suspended(7))
+    assert not plain.of(Ended)
+    plain.executor.resume(8, 0)
+
+
+def test_what_is_set_aside_of_messages_is_dropped_where_there_is_no_room(tmp_path: Path) -> None:
+    messages = tmp_path / "messages"
+    (tmp_path / "messages.1").mkdir()  # as little as on a full disk can anything be written there
+    with messages.open("a") as file:
+        file.write("x" * (1 << 19))
+        file.flush()
+        before = len([*Path("/proc/self/fd").iterdir()])
+        bound(file.fileno())
+        assert len([*Path("/proc/self/fd").iterdir()]) == before
+    assert messages.stat().st_size == 0
+
+
+def test_records_are_written_although_the_tail_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = Log()
+    log.open()
+    log.append(_RECORDS[:1])
+    monkeypatch.setattr(Log, "_write_tail", Mock(side_effect=OSError))
+    log.append(_RECORDS[1:3])
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    found = Log()
+    assert (found.open(), found.wrong) == (_RECORDS[:3], [])
+    found.append(_RECORDS[3:])
+    again = Log()
+    assert (again.open(), again.wrong) == (_RECORDS, [])
 
 
 @pytest.mark.parametrize(

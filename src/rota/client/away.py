@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 PATIENCE = 10
 #: Seconds between attempts, at first and later.
 _PAUSE, _LONGEST = 0.05, 1.0
+#: Attempts after which it does not become longer.
+_MANY = 20
 #: Commands that change nothing, and can be given again as long as nothing of the answer was printed.
 _ASK = frozenset(("sacct", "sdiag", "sinfo", "sprio", "squeue", "sreport", "sshare", "sstat"))
 _CONNECT = "Unable to contact slurm controller (connect failure)"
@@ -126,7 +128,7 @@ def may_be_given_again(call: "Call") -> bool:
         _tell_that_it_waits(call)
     call.known_as = call.known_as or "again"
     call.known = list(call.said)
-    time.sleep(min(_PAUSE * 1.2**call.losses, _LONGEST))
+    time.sleep(min(_PAUSE * 1.2 ** min(call.losses, _MANY), _LONGEST))
     call.losses += 1
     return True
 

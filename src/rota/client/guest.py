@@ -77,13 +77,18 @@ def _join(spec: "dict[str, Any]") -> "NoReturn":
 
 
 def _ask_to_join(job: int) -> int | None:
-    """Ask to belong to the job; give the exit status, ``None``: the controller is away."""
+    """Ask to belong to the job; give the exit status, ``None``: the controller is away, or has too much to do."""
+    is_busy = False
     try:
         connection = thin.ask("join", str(job))
         while True:
             letter, data = thin.frame(connection)
             if letter == b"x":
                 connection.close()
-                return int(data)
+                return None if is_busy else int(data)
+            if letter == b"b":
+                is_busy = True
+            elif letter == b"e" and not is_busy:
+                os.write(2, data)
     except OSError:
         return None

@@ -106,8 +106,10 @@ async def _attach(cluster: Cluster, call: Call, terminal: Terminal, job_id: int,
     job = cluster.driver.engine.jobs.get(job_id)
     if job is None or cluster.steps.find(job_id, job.restart_count, step_id) is None:
         return 0  # it has ended
-    if call.uid not in {0, job.user_id} or not cluster.steps.claim(job, step_id, call):
+    if call.uid not in {0, job.user_id}:
         return 1
+    if not cluster.steps.claim(job, step_id, call):
+        return 0  # it is another one, of a later run: that of this client has ended
     return await serve_step(cluster, terminal, job, step_id, StepClient(f"{host_name()}:{call.pid}"))
 
 

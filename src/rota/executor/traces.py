@@ -15,6 +15,7 @@ from typing import Any
 
 from rota.executor.supervisor import kernel, log, place
 from rota.executor.supervisor import main as program
+from rota.executor.supervisor.apart import ask_and_wait
 from rota.executor.supervisor.run import UNKNOWN
 
 #: The files in which a supervisor says what it knows.
@@ -131,11 +132,12 @@ def supervisors() -> list[tuple[int, str]]:
     """Give the supervisors and keepers of this user, each with its directory, which may have been removed."""
     script, found = os.fsencode(program.__file__), []
     for name in os.listdir("/proc"):  # noqa: PTH208 - there may be thousands
-        if name.isdigit() and script in kernel.read(f"/proc/{name}/cmdline")[:_COMMAND].split(b"\0"):
-            process = Path("/proc", name)
+        # The words of a process are in its memory, which another user may keep where nothing answers.
+        if not name.isdigit() or kernel.user_of(int(name)) != os.geteuid():
+            continue
+        if script in kernel.read(f"/proc/{name}/cmdline")[:_COMMAND].split(b"\0"):
             with suppress(OSError):  # it has ended meanwhile
-                if process.stat().st_uid == os.geteuid():
-                    found.append((int(name), str((process / "cwd").readlink())))
+                found.append((int(name), str(Path("/proc", name, "cwd").readlink())))
     return found
 
 
@@ -167,14 +169,15 @@ def of_copy(state: Path, cluster: str, found: list[tuple[int, str]]) -> tuple[in
 def is_alive(run: TracedRun) -> bool:
     """Whether the script of a run has not ended."""
     stat = kernel.stat_of(run.pid)
-    return stat is not None and stat.ticks == run.ticks and stat.state not in "ZX"
+    return stat is not None and stat.ticks == run.ticks and not stat.has_ended
 
 
 def environment_of(run: TracedRun) -> dict[str, str]:
     """Give the environment with which the script of a run was executed; empty: it has ended, or replaced it."""
     if not is_alive(run):
         return {}
-    variables = kernel.read(f"/proc/{run.pid}/environ").decode(errors="surrogateescape").split("\0")
+    answers = ask_and_wait(lambda pid: kernel.read(f"/proc/{pid}/environ"), [run.pid])
+    variables = answers.get(run.pid, b"").decode(errors="surrogateescape").split("\0")
     return dict(one.partition("=")[::2] for one in variables if "=" in one)
 
 

@@ -157,11 +157,13 @@ class Steps:
             )
             key = job_id, restart_count, step_id
             self._unclaimed.discard(key)
-            if command and known is None:
+            is_new = bool(command) and known is None
+            if is_new:
                 self._commands[key] = command
-                self._driver.write([add_fact(_fact(key), command)])
-            if why := await self._record(job_id, restart_count, step):
-                self._commands.pop(key, None)
+            writes = [add_fact(_fact(key), command)] if is_new else []
+            if why := await self._record(job_id, restart_count, step, writes):
+                if is_new:
+                    self._commands.pop(key, None)
                 raise StepError(why)
             return step_id, layout
         return None
@@ -232,9 +234,12 @@ class Steps:
             await asyncio.sleep(_RETRY)  # until the disk can be written again
         self._wake(job_id)
 
-    async def _record(self, job_id: int, restart_count: int, step: StepRecord) -> str:
+    async def _record(
+        self, job_id: int, restart_count: int, step: StepRecord, writes: list[Write] | None = None
+    ) -> str:
         """Hand a record to the engine, and wait until it is on disk; say why it is not, nothing: it is."""
-        refused = await self._driver.request(ev.StepChanged(job_id=job_id, restart_count=restart_count, step=step))
+        changed = ev.StepChanged(job_id=job_id, restart_count=restart_count, step=step)
+        refused = await self._driver.request(changed, writes=writes)
         return "" if refused is None else refused.message
 
     def _forget(self, key: _Key) -> list[Write]:

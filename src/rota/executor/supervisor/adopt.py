@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rota.executor.supervisor.apart import Answers
     from rota.executor.supervisor.kernel import Exit, Stat
     from rota.executor.supervisor.log import Record
+    from rota.executor.supervisor.run import Key
     from rota.executor.supervisor.state import State
 
 #: Seconds between two looks at a process that has ended without a status, or may not have begun, and how long at most.
@@ -43,12 +44,22 @@ class Adoption:
         state: The supervisor's runs and means.
         ends: Goes on with runs that have ended.
         launch: Function that launches runs.
+        request: Function that carries out a request about a run.
     """
 
-    def __init__(self, state: State, ends: Ends, launch: Callable[[list[dict[str, Any]]], None]) -> None:
+    def __init__(
+        self,
+        state: State,
+        ends: Ends,
+        launch: Callable[[list[dict[str, Any]]], None],
+        request: Callable[[Record], None],
+    ) -> None:
         self._state = state
         self._ends = ends
         self._launch = launch
+        self._request = request
+        #: Runs that are looked for, by user and by their own key: until when, and requests that wait for them.
+        self._sought: dict[int, dict[Key, tuple[Run, float, list[Record]]]] = {}
         #: Runs by the process that is watched for them: their script's or their epilog's.
         self._waiting: dict[tuple[int, int], Run] = {}
 
@@ -95,22 +106,37 @@ class Adoption:
         """
         run = Run(request, self._state.cgroups)
         run.ours, run.start = False, time.time()
-        until = time.monotonic() + _PATIENCE
+        sought = self._sought.setdefault(run.user, {})
+        if not sought:  # what is asked for in this turn of the loop is looked for together
+            self._state.loop.after(0, lambda: self._look_for_those_of(run.user))
+        sought[run.key] = run, time.monotonic() + _PATIENCE, []
 
-        def look() -> None:
-            leaders = _leaders(run.user)
+    def waits(self, request: Record) -> bool:
+        """Whether a request is about a run that is looked for: then it is carried out when that was found."""
+        for sought in self._sought.values():
+            if (found := sought.get((request["job"], request["run"]))) is not None:
+                found[2].append(request)
+                return True
+        return False
 
-            def answered(marks: Answers | None) -> None:
-                known = {} if marks is None else marks
-                own = [one for one in leaders if known.get(one.pid) == run.mark.encode()]
-                if own or len(known) == len(leaders) or time.monotonic() > until:
-                    self._found(run, min(own, key=lambda stat: stat.ticks, default=None))
+    def _look_for_those_of(self, uid: int) -> None:
+        leaders = _leaders(uid)
+
+        def answered(marks: Answers | None) -> None:
+            known, sought = marks or {}, self._sought.pop(uid)
+            oldest = {known.get(one.pid): one for one in sorted(leaders, key=lambda one: one.ticks, reverse=True)}
+            for key, (run, until, requests) in sought.items():
+                own = oldest.get(run.mark.encode())
+                if own is not None or len(known) == len(leaders) or time.monotonic() > until:
+                    self._found(run, own)
+                    for request in requests:
+                        self._request(request)
                 else:  # one of them has kept waiting who asked
-                    self._state.loop.after(_LOOK_FOR_AGAIN, look)
+                    self._sought.setdefault(uid, {})[key] = run, until, requests
+            if uid in self._sought:
+                self._state.loop.after(_LOOK_FOR_AGAIN, lambda: self._look_for_those_of(uid))
 
-            self._state.apart.ask(run.user, [one.pid for one in leaders], read_mark, answered)
-
-        look()
+        self._state.apart.ask(uid, [one.pid for one in leaders], read_mark, answered)
 
     def _found(self, run: Run, script: Stat | None) -> None:
         """Go on with a run of which the script was looked for; ``None``: there is none."""

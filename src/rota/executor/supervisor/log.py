@@ -178,7 +178,10 @@ class Log:
             raise
         self._size += len(data)
         self._next += len(records)
-        self._write_tail()
+        try:
+            self._write_tail()
+        except OSError:
+            pass  # the records are there, and whoever reads them knows that they may be ahead of the tail
 
     def _write_tail(self) -> None:
         if self._tail < 0:

@@ -81,8 +81,9 @@ class Lookout:
             then(None)
             return
         self._waiting.append(_Waiting(run, then, time.monotonic() + patience))
-        if not self._is_planned:
-            self._turn()
+        if not self._is_planned:  # others may ask in this turn of the loop as well
+            self._is_planned = True
+            self._loop.after(max(self._next - time.monotonic(), 0.0), self._turn)
 
     def _turn(self) -> None:
         """Look, and let those go on who have waited for it."""

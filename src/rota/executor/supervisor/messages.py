@@ -18,13 +18,13 @@ def bound(fd: int) -> None:
     size = os.fstat(fd).st_size
     if size <= _MOST:
         return
-    path = os.readlink(f"/proc/self/fd/{fd}")
+    path, opened = os.readlink(f"/proc/self/fd/{fd}"), []
     try:
-        said = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        aside = os.open(path + ".1", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        os.sendfile(aside, said, size - _MOST, _MOST)
-        os.close(said)
-        os.close(aside)
-    except FileNotFoundError:
-        pass  # somebody has removed it
+        opened.append(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        opened.append(os.open(path + ".1", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
+        os.sendfile(opened[1], opened[0], size - _MOST, _MOST)
+    except OSError:
+        pass  # somebody has removed it, or there is no room for what was said
+    for one in opened:
+        os.close(one)
     os.ftruncate(fd, 0)

@@ -57,7 +57,7 @@ class Supervisor:
         self._orders = Orders(self._state)
         self._launcher = Launcher(self._state, self._ends.exited)
         self._ends.start_epilog = self._launcher.epilog
-        self._adoption = Adoption(self._state, self._ends, self._launcher.launch)
+        self._adoption = Adoption(self._state, self._ends, self._launcher.launch, self._request)
         self._postponed = Postponed(self._state, self._launches_again)
         self._launcher.postpone, self._launcher.launched = self._postponed.add, self._postponed.launched
         self._callers = Callers(self._loop, self._greeting, self._request)
@@ -190,6 +190,8 @@ class Supervisor:
             self._measure()
         elif kind == "stop":
             self._stopping = True
+        elif self._adoption.waits(request):
+            return
         elif (run := self._run_of(request)) is not None:
             done["joined"] = self._request_of(run, kind, request)
         elif (waiting := self._postponed.take((request["job"], request["run"]))) is not None:
