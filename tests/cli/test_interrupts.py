@@ -60,3 +60,27 @@ def test_one_that_a_plugin_raises_is_a_fault(small_log: Path, plugins: Path, wri
     strict = subprocess.run(command, capture_output=True, text=True, check=False)
     assert strict.returncode == 2
     assert "rota: error: plugin sched/mine: slurm_sched_p_newalloc for job 1 raised KeyboardInterrupt" in strict.stderr
+
+
+_FROM_PYTHON = """
+import sys
+import rota
+
+scenario = rota.Scenario.from_files(
+    sys.argv[1], scheduler="sched/mine", plugin_dir=sys.argv[2], tolerate_faults=True
+)
+try:
+    rota.replay(scenario)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_in_a_program_that_replays(small_log: Path, plugins: Path, write_plugin: WritePlugin) -> None:
+    write_plugin("sched/mine", _WAITS.format(wait="time.sleep(30)"))
+    command = [sys.executable, "-c", _FROM_PYTHON, str(small_log), str(plugins)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "here\n"
+        program.send_signal(signal.SIGINT)
+        assert program.communicate(timeout=25)[0] == "interrupted\n"

@@ -43,8 +43,10 @@ def test_nodes_like_another_one() -> None:
     made = with_nodes(_CONFIG, "+2:like=g1")
     assert [(node.name, node.cpus) for node in made.nodes[3:]] == [("g1-1", 8), ("g1-2", 8)]
     assert {one.name: one.nodes for one in made.partitions} == {"few": 0b11100, "most": 0b00011, "first": 0b00001}
-    assert [node.name for node in with_nodes(_CONFIG, "-1:like=a1").nodes] == ["a2", "g1"]
+    assert [node.name for node in with_nodes(_CONFIG, "-1:like=a1").nodes] == ["a1", "g1"]
     assert [node.name for node in with_nodes(_CONFIG, "-1:like=g1").nodes] == ["a1", "a2"]
+    more = with_nodes(_CONFIG, "+3:like=g1")
+    assert [node.name for node in with_nodes(more, "-2:like=g1").nodes] == ["a1", "a2", "g1", "g1-1"]
 
 
 @pytest.mark.parametrize(

@@ -301,3 +301,6 @@ def test_nodes_are_added_where_it_is_said_what_they_are(tmp_path: Path) -> None:
         wider = read_slurm_conf(conf, ["NodeName=new[1-2] CPUs=64", f"PartitionName=main Nodes={nodes}"])
         assert partition(wider.config, "main").nodes.bit_count() == 4
         assert not wider.warnings
+    with conf.open("a") as more:
+        more.write("NodeSet=large Feature=large\nPartitionName=few Nodes=large\n")
+    assert not read_slurm_conf(conf, ["NodeName=new1 CPUs=64 Feature=large"]).warnings

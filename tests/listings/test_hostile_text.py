@@ -213,6 +213,7 @@ def test_what_rota_does_not_do_is_refused_by_name() -> None:
         ["sacct", "-o", "jobid%999999999"],
         ["scontrol", "show", "hostnames", "n[0-999999]"],
         ["scontrol", "show", "hostnames", "," * 100_000],
+        ["scontrol", "show", "hostnames", ",".join(["n[1-30000]"] * 26)],
         ["squeue", "-j", "1," * 50_000],
         ["squeue", "-j", "[," * 50_000],
         ["scontrol", "update", "nodename=n[0-999999]", "state=resume"],
@@ -225,3 +226,8 @@ def test_nothing_keeps_the_controller_busy(command: list[str]) -> None:
     answer = run(command, {}, VIEW)
     assert time.process_time() - began < 2
     assert len(answer.out) < 1_000_000
+
+
+def test_hosts_that_are_named_again_are_shown_again() -> None:
+    """As ``scontrol show hostnames`` of Slurm 22.05.8 does."""
+    assert run(["scontrol", "show", "hostnames", "n[1,1-2],n1"], {}, VIEW).out.split() == ["n1", "n1", "n2", "n1"]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from rota.accounting import AssociationTree
+from rota.core.plugin_api.accounting_views import AccountingViews, PluginTree
 from rota.core.snapshot import save
 from rota.interfaces import Job
 from rota.model import Association, Partition
@@ -187,3 +188,17 @@ def test_containers_of_the_standard_library_say_that_they_cannot_be_written(rota
     ctld = rota.ctld
     for found in (ctld.jobs, ctld.partitions, ctld.queue, ctld.running, ctld.nodes):
         assert not isinstance(found, MutableMapping | MutableSequence)
+
+
+def test_views_of_records_that_are_gone_are_dropped() -> None:
+    """Each change of sacctmgr makes new records of accounts, users and QOS."""
+    tree = AssociationTree("cluster", [Association(id=1, account="root")])
+    views = AccountingViews()
+    shown = PluginTree(tree, views)
+    before = shown.root
+    for _ in range(3):
+        tree.become(AssociationTree("cluster", [Association(id=1, account="root")]))
+        assert shown.qos.keys() == tree.qos.keys()
+        assert shown.users.keys() == tree.users.keys()
+        assert shown.root is before
+        assert len(views) <= 1 + len(tree.accounts) + len(tree.users) + len(tree.qos)

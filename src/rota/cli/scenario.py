@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from rota.cli.echo import echo
-from rota.cli.live import state_option
 from rota.model import InputError
 from rota.replays.driver import PASS_PER
 from rota.replays.scenario import Scenario
@@ -134,6 +133,8 @@ def scenario_options(command: F) -> F:
 
 def scenario_or_cluster(command: F) -> F:
     """Add the same, and ``--state``, to a command that is about a live cluster if no WORKLOAD is given: ``None``."""
+    from rota.cli.live import state_option  # which `rota replay` need not load
+
     return click.argument("workload", required=False)(state_option(_with_options(command)))
 
 

@@ -47,10 +47,11 @@ def with_nodes(config: ClusterConfig, text: str) -> ClusterConfig:
         if model is None:
             raise InputError(f"there is no node {like}", field="--nodes")
         mine = [place for place, node in enumerate(config.nodes) if _what(node) == _what(config.nodes[model])]
-        mine.append(mine.pop(mine.index(model)))
         kind = f"there are {len(mine)} nodes like {like}"
+    else:
+        model = mine[-1]
     if change >= 0:
-        return _with_more(config, mine[-1], change)
+        return _with_more(config, model, change)
     if -change >= (len(mine) if like is None else len(mine) + (len(mine) < len(config.nodes))):
         raise InputError(f"{kind}: remove fewer", field="--nodes")
     return _without(config, set(mine[change:]))

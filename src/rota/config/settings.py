@@ -15,7 +15,8 @@ Keys and options may be in any case. One that does not exist is an error.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,6 +38,8 @@ from rota.model import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
+
+    from rota.model import ClusterConfig
 
 _SETTING = re.compile(r"\s*(?P<key>\w+)\s*(?:(?P<change>[-+]?=)\s*(?P<value>.*?))?\s*", re.DOTALL | re.ASCII)
 #: Keys with lists as values, besides those with options.
@@ -82,7 +85,7 @@ def apply_settings(
     Raises:
         InputError: a setting cannot be made.
     """
-    changed, names_before = list(lines), _node_names(lines)
+    changed = list(lines)
     for text in settings:
         own = _own_prefixes(changed, plugins)
         setting = _parse(text, own)
@@ -90,28 +93,25 @@ def apply_settings(
             changed = _set_records(changed, setting)
         else:
             changed = _set_scalar(changed, setting, own, notes)
-    if new := [name for name in _node_names(changed) if name not in names_before]:
-        _note_homeless(new, changed, notes)
     return changed
 
 
-def _node_names(lines: Iterable[Line]) -> dict[str, None]:
-    """Give the names of all nodes that are defined, in order."""
-    mine = (line for line in lines if _is_of(line, "nodename"))
-    return dict.fromkeys(name for line in mine for name in expand(line.pairs[0].value, line, "NodeName"))
+def note_homeless(config: ClusterConfig, before: Iterable[Line], changed: Iterable[Line], notes: list[str]) -> None:
+    """Note which of the nodes that settings have added are in no partition: no job would run there.
 
-
-def _note_homeless(new: Sequence[str], lines: Iterable[Line], notes: list[str]) -> None:
-    """Note which of the new nodes are in no partition: no job would run there."""
-    members: set[str] = set()
-    for line in lines:
-        for key, value in line.pairs if _is_of(line, "partitionname") else ():
-            if key.lower() == "nodes":
-                if value.upper() == "ALL":
-                    return
-                with suppress(InputError):  # told where partitions are read
-                    members |= {*expand(value, line, "Nodes")}
-    if homeless := [name for name in new if name not in members]:
+    Args:
+        config: What was read of the changed lines.
+        before: The lines before.
+        changed: The changed lines.
+        notes: Where it is noted.
+    """
+    own = [line for line in before if _is_of(line, "nodename")]
+    if own == [line for line in changed if _is_of(line, "nodename")]:
+        return
+    known = {name for line in own for name in expand(line.pairs[0].value, line, "NodeName")}
+    members = reduce(or_, (one.nodes for one in config.partitions), 0)
+    new = (place for place, node in enumerate(config.nodes) if node.name not in known)
+    if homeless := [config.nodes[place].name for place in new if not members >> place & 1]:
         named = fold(homeless)
         notes.append(f'{named}: in no partition, so no job runs there: add --set "PartitionName=… Nodes=…,{named}"')
 

@@ -11,7 +11,7 @@ from rota.config.lines import read_lines
 from rota.config.nodes import ReadNodes, read_nodes
 from rota.config.options import did_you_mean
 from rota.config.partitions import read_over_time_limit, read_partitions
-from rota.config.settings import apply_settings
+from rota.config.settings import apply_settings, note_homeless
 from rota.config.text import lines_of
 from rota.config.topology import read_topology
 from rota.config.values import Record
@@ -59,7 +59,9 @@ def read_slurm_conf(path: Path, settings: Sequence[str] = (), plugins: Iterable[
     """
     notes: list[str] = []
     lines = list(read_lines(path))
-    loaded = _read(apply_settings(lines, settings, notes, plugins), notes, path)
+    changed = apply_settings(lines, settings, notes, plugins)
+    loaded = _read(changed, notes, path)
+    note_homeless(loaded.config, lines, changed, notes)
     config, files = loaded.config, [*dict.fromkeys([path, *(line.path for line in lines)])]
     gres, topology = (path.parent / name for name in ("gres.conf", "topology.conf"))
     if gres.exists():
@@ -92,6 +94,7 @@ def with_settings(config: ClusterConfig, settings: Sequence[str], plugins: Itera
         line for line in changed if line.pairs[0].key.lower() in about_nodes
     ]
     loaded = _read(changed, notes, machine=ReadNodes(config.nodes, frozenset()) if same else None)
+    note_homeless(loaded.config, lines, changed, notes)
     loaded = replace(loaded, config=replace(loaded.config, switches=config.switches, cores_apart=config.cores_apart))
     users = {one.name: one.allow_users for one in config.partitions}
     for one in loaded.config.partitions:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rota.commands.getopt import Parsed, UsageError
 from rota.commands.lists import split_list
 from rota.commands.scontrol import Other, Scontrol, Show, parse_scontrol
-from rota.config.hostlist import expand_hostlist
+from rota.config.hostlist import hosts_in_order
 from rota.listings.answer import VERSION, Answer
 from rota.listings.assoc_mgr import show_assoc_mgr
 from rota.listings.common import clock_of, cluster_heading
@@ -226,8 +226,9 @@ class _Shown:
 
 
 def _hosts(text: str) -> list[str]:
-    """Expand a hostlist in its order, with duplicates."""
-    return [name for part in split_list(text) for name in expand_hostlist(part)]
+    """Expand a hostlist in its order, with those that come again."""
+    named = ",".join(split_list(text))
+    return hosts_in_order(named) if named else []
 
 
 def _natural(name: str) -> tuple[str, int]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
 
     from rota.interfaces import PluginApi
-from rota.loader.candidate import Candidate
+    from rota.loader.candidate import Candidate
 
 #: Numbers of the copies, for unique names.
 _serial = count(1)

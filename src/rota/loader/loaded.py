@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rota.interfaces.controller import ControllerOf
-from rota.loader.candidate import Candidate
+    from rota.loader.candidate import Candidate
 
 
 class _State(Enum):

@@ -13,7 +13,7 @@ import numpy as np
 from rota.config.hostlist import fold
 from rota.config.keys import KNOWN_KEYS
 from rota.config.options import HEEDED, names_in
-from rota.model import JobSpec, Partition
+from rota.model import JobSpec, Node, Partition
 from rota.model.tres import gres_counts
 from rota.results.inputs import Inputs
 from rota.sacctmgr import write_dump
@@ -21,14 +21,14 @@ from rota.sacctmgr import write_dump
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rota.model import ClusterConfig, Node
+    from rota.model import ClusterConfig
     from rota.replays.options import ReplayOptions
     from rota.replays.trace import Trace
 
 #: Keys of slurm.conf that say what there is, not how it is given out.
 _OF_MACHINE = ("licenses",)
-#: Attributes of nodes by which one is chosen before another; all others say what the node is.
-_ORDER = frozenset({"weight", "set_weight", "line"})
+#: Attributes of nodes that say what the node is: all but those by which one is chosen before another.
+_OF_NODE = [one.name for one in fields(Node) if one.name not in {"weight", "set_weight", "line"}]
 #: Fields of requests that are columns of every trace.
 _COLUMNS = frozenset({"num_cpus", "time_limit", "user_id", "group_id", "user", "account"})
 _DEFAULTS = JobSpec()
@@ -47,10 +47,15 @@ def inputs_of(trace: Trace, config: ClusterConfig, options: ReplayOptions) -> In
 
 def _jobs(trace: Trace) -> dict[str, str]:
     """Give the digests of the jobs' fields, over the jobs by their numbers."""
-    order = np.argsort(np.array(trace.job_id), kind="stable")
-    rows = order.tolist()
+    numbers = trace.job_id
+    is_sorted = numbers == sorted(numbers)
+    rows = () if is_sorted else np.argsort(np.array(numbers), kind="stable").tolist()
+
+    def digest(column: Sequence[Any]) -> str:
+        return _digest(column if is_sorted else [column[row] for row in rows])
+
     columns: dict[str, Sequence[Any]] = {
-        "job number": trace.job_id,
+        "job number": numbers,
         "submit time": trace.submit,
         "run time": trace.run,
         "processors": trace.procs,
@@ -58,15 +63,14 @@ def _jobs(trace: Trace) -> dict[str, str]:
         "user": trace.user,
         "account": trace.account,
     }
-    found = {name: _digest([column[row] for row in rows]) for name, column in columns.items()}
+    found = {name: digest(column) for name, column in columns.items()}
     requests = trace.workload.requests
     if requests is not None:
         for name, default, column in zip(JobSpec._fields, _DEFAULTS, zip(*requests, strict=True), strict=True):
             if name not in _COLUMNS and (column.count(default) != len(column)):
-                found[name.replace("_", " ")] = _digest([column[row] for row in rows])
-    numbers = trace.job_id
+                found[name.replace("_", " ")] = digest(column)
     more: dict[str, Sequence[Any]] = {
-        "order of submission": numbers if numbers != sorted(numbers) else [],
+        "order of submission": [] if is_sorted else numbers,
         "withdrawal": sorted((numbers[row], after) for row, after in trace.withdrawn.items()),
         "think time": sorted(
             (numbers[row], numbers[after], s) for row, to in trace.followers.items() for after, s in to
@@ -87,15 +91,11 @@ def _machine(config: ClusterConfig) -> dict[str, str]:
         "nodes": f"{len(config.nodes):,}",
         **({"memory": f"{memory:,} MiB"} if memory > len(config.nodes) else {}),
         **{"GPUs" if name == "gpu" else name: f"{count:,}" for name, count in sorted(gres.items())},
-        "what nodes are": _digest([[repr(getattr(one, name)) for name in _node_fields(one)] for one in config.nodes]),
+        "what nodes are": _digest([[repr(getattr(one, name)) for name in _OF_NODE] for one in config.nodes]),
     }
     if config.switches:
         found["topology"] = _digest([repr(one) for one in config.switches])
     return found | {key: config.get(key) for key in _OF_MACHINE if config.get(key)}
-
-
-def _node_fields(node: Node) -> list[str]:
-    return [one.name for one in fields(node) if one.name not in _ORDER]
 
 
 def _conditions(options: ReplayOptions) -> dict[str, str]:

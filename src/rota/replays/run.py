@@ -14,6 +14,7 @@ import numpy as np
 
 from rota.config.doubts import unmodelled
 from rota.config.local_time import parse_moment, utc_offset_of
+from rota.interrupts import watching
 from rota.model import InputError, RequestError
 from rota.replays.allocations import AllocationRecorder
 from rota.replays.driver import PASS_PER, ReplayDriver
@@ -173,18 +174,20 @@ class Replay:
         Raises:
             InputError: a job can never run, and the replay is strict.
             PluginFaultError: a plugin misbehaved, and faults are not tolerated.
+            KeyboardInterrupt: Ctrl-C was pressed, whatever a plugin has made of it.
         """
         begun, usual = perf_counter(), gc.get_threshold()
         if usual[0]:  # else Python does not collect at all
             gc.set_threshold(max(usual[0], _COLLECT_AFTER), *usual[1:])
         try:
-            if until is not None:
-                more = self._driver.run(until)
-                self._driver.set_clock(until)
-            elif self._history is None:
-                more = self._driver.run()
-            else:
-                more = self._run_with_history(self._history)
+            with watching():
+                if until is not None:
+                    more = self._driver.run(until)
+                    self._driver.set_clock(until)
+                elif self._history is None:
+                    more = self._driver.run()
+                else:
+                    more = self._run_with_history(self._history)
         finally:
             gc.set_threshold(*usual)
         self._wall_s += perf_counter() - begun

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from itertools import chain
 from operator import attrgetter
 from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, overload
@@ -12,7 +13,7 @@ from rota.model import Account, Association, Qos, User
 from rota.model.read_only import write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from rota.accounting import AssociationTree
 
@@ -62,6 +63,12 @@ class AccountingViews(dict[int, Any]):
             _SET(view, record)
         return view
 
+    def keep_only(self, records: Iterable[Any]) -> None:
+        """Drop the views of all other records."""
+        kept = set(map(id, records))
+        for key in [key for key in self if key not in kept]:
+            del self[key]
+
 
 class _Several(Sequence[Any]):
     """The views of all associations, by row."""
@@ -87,16 +94,18 @@ class _Several(Sequence[Any]):
 class PluginTree:
     """The tree of associations as plugins get it; see `rota.accounting.AssociationTree`."""
 
-    __slots__ = ("_qos", "_tree", "_views", "path", "row", "target_share")
+    __slots__ = ("_qos", "_seen", "_tree", "_views", "path", "row", "target_share")
 
     _tree: AssociationTree
     _views: AccountingViews
     #: The QOS by name, and what is made of them: schedulers ask often.
     _qos: tuple[Mapping[str, Any], Mapping[str, Any]]
+    #: Those for whose tree there are views.
+    _seen: Mapping[str, Any]
 
     def __init__(self, tree: AssociationTree, views: AccountingViews) -> None:
         # `row` and `path` are its own functions: the priority plugin asks for these of each job.
-        write(self, _tree=tree, _views=views, _qos=({}, {}))
+        write(self, _tree=tree, _views=views, _qos=({}, {}), _seen=tree.qos)
         write(self, row=tree.row, path=tree.path, target_share=tree.target_share)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -147,6 +156,11 @@ class PluginTree:
         return self._qos[1]
 
     def _all(self, records: Mapping[str, Any]) -> Mapping[str, Any]:
+        tree = self._tree
+        if self._seen is not tree.qos:  # sacctmgr has changed something: the records are others
+            write(self, _seen=tree.qos)
+            parts = (tree.accounts.values(), tree.users.values(), tree.qos.values())
+            self._views.keep_only(chain(tree.associations, *parts))
         return MappingProxyType({name: self._views.of(one) for name, one in records.items()})
 
     def hierarchy(self) -> Iterator[tuple[Any, int]]:

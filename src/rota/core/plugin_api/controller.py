@@ -199,7 +199,9 @@ class PluginController:
     @property
     def new_jobs(self) -> Sequence[PluginJob] | None:
         records = self._queue.new_candidates()
-        return None if records is None else tuple(map(_VIEW, records))
+        if not records:  # as after most events
+            return None if records is None else ()
+        return tuple(map(_VIEW, records))
 
     @property
     def running(self) -> JobSequence:

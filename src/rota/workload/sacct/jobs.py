@@ -214,13 +214,15 @@ def _parsed(table: Table, column: str, parse: Callable[[str], int]) -> IntColumn
     if texts is None:
         return np.full(len(table.lines), UNKNOWN)
     values: dict[str, int] = {}
+    odd: set[str] = set()
     for text in dict.fromkeys(texts):
         try:
             values[text] = parse(text.strip())
         except (ValueError, OverflowError):
             values[text] = UNKNOWN
-            for row in (row for row, one in enumerate(texts) if one == text):
-                table.leave_out(row, column, f"{shown(text)} is no length of time such as 1-12:00:00")
+            odd.add(text)
+    for row in (row for row, one in enumerate(texts) if one in odd) if odd else ():
+        table.leave_out(row, column, f"{shown(texts[row])} is no length of time such as 1-12:00:00")
     return np.array([values[text] for text in texts])
 
 
