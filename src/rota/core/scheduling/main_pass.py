@@ -332,7 +332,7 @@ class MainPass:
             if excess is None and not lacks_licenses:
                 return None
             if reasons.lacks_partition_nodes(job, closed):
-                job.reason, job.details = TOO_FEW.reason, TOO_FEW
+                reasons.does_not_fit(job, closed)
                 return _Held.BLOCKS
             if lacks_licenses:
                 job.reason = Reason.LICENSES
