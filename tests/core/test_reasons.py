@@ -171,7 +171,7 @@ def _end_running(rota: Harness, job: Job) -> None:
 
     Until then only jobs before it may start in its partition.
     """
-    # A main pass writes `Resources` for a partition in which a job never fits over a limit in another one, as Slurm does.
+    # As Slurm does, a main pass writes `Resources` of where a job never fits over a limit in another partition.
     assume(not any(one.obstacle for one in job.records))
     own = {one.partition.name: queue_key(one) for one in job.records or (job,)}
     for node in rota.engine.view.nodes():
@@ -185,7 +185,7 @@ def _end_running(rota: Harness, job: Job) -> None:
             rota.run_pass()
             # The reason that it has after that may be wrong: see the tests at the end.
             assume(job.job_id not in {call.args[1].job_id for call in refuse.call_args_list})
-            if job.state is JobState.PENDING and rota.reason(job) is not Reason.LICENSES:
+            if rota.reason(job) in {Reason.RESOURCES, Reason.PRIORITY}:
                 assert running, "it waits for what runs, and nothing runs any more"
                 started = [rota.job(launch.job_id) for launch in rota.launches[launched:]]
                 assert all(queue_key(one) < own.get(one.partition.name, (2**64,)) for one in started), started

@@ -155,9 +155,9 @@ def test_fewer_plans_are_made(played: Played, monkeypatch: pytest.MonkeyPatch) -
     """Else the tests above would compare two equal ways."""
     made = {"no history": 0, "history": 0, "whole": 0}
     which = ""
-    earliest: Callable[..., tuple[int, int] | None] = NodeSpace.earliest
+    earliest: Callable[..., tuple[int, int, int] | None] = NodeSpace.earliest
 
-    def count(self: NodeSpace[Job], *args: int, **options: bool) -> tuple[int, int] | None:
+    def count(self: NodeSpace[Job], *args: int, **options: int) -> tuple[int, int, int] | None:
         made[which] += 1
         return earliest(self, *args, **options)
 

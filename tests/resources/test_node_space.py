@@ -115,9 +115,9 @@ def test_jobs_with_whole_nodes_hold_them_until_their_ends_on_the_grid_if_that_is
     machine = Machine("select/linear")
     machine.start(1, NODES * CPUS, 90)
     job = Job(2, JobSpec(1, 60), 0, machine.partition, 1)
-    assert machine.space().earliest(job, 60, 0) == (90, 1)
+    assert machine.space().earliest(job, 60, 0) == (90, 1, 0)
     space = NodeSpace(machine.pool, 0, machine.running, resolution=60, window=3600, reserve_running=True)
-    assert space.earliest(job, 60, 0) == (120, 1)
+    assert space.earliest(job, 60, 0) == (120, 1, 120)
 
 
 @pytest.mark.parametrize("contiguous", [False, True])
@@ -135,7 +135,7 @@ def test_whole_nodes_are_planned_for_the_first_end_after_which_the_job_fits(seed
         fits = [(machine.pool.find(job, machine.free_after(gone), 2**NODES - 1), gone) for gone in range(NODES + 1)]
         found, gone = next(one for one in fits if one[0])
         end = machine.running[gone - 1].end_time if gone else 0
-        assert space.earliest(job, 60, 0) == (end, found)
+        assert space.earliest(job, 60, 0) == (end, found, 0)
 
 
 @pytest.mark.parametrize(("step", "start"), [(0, 115), (10, 100)])
@@ -151,12 +151,27 @@ def test_batches_of_running_jobs_grow_as_they_are_told_to(step: int, start: int)
     assert found[0] == start
 
 
+def test_a_start_is_found_again_from_where_it_was_found_and_perhaps_not_from_itself() -> None:
+    """As in Slurm: a search that begins then demands nodes that nobody has when the job would end, to the second."""
+    machine = Machine("select/linear")
+    machine.start(1, NODES * CPUS, 50)
+    space = NodeSpace(machine.pool, 0, machine.running, resolution=1, window=3600)
+    one, other = (Job(number, JobSpec(1, 60), 0, machine.partition, 1) for number in (2, 3))
+    whole = JobSpec(NODES * CPUS, 60)
+    start, nodes, since = space.earliest(one, 60, 0) or (0, 0, 0)
+    assert (start, since) == (50, 0)
+    space.reserve(one, start, 60, nodes)
+    space.reserve(Job(4, whole, 0, machine.partition, NODES * CPUS), 110, 60, 2**NODES - 1)
+    assert (space.earliest(other, 60, since, not_before=start) or (0,))[0] == 50
+    assert (space.earliest(other, 60, start) or (0,))[0] == 170
+
+
 def test_processors_of_a_job_that_should_have_ended_are_not_free_yet() -> None:
     pool = ProcessorPool(CPUS)
     partition = Partition(name="p", nodes=1)
     running, job = (Job(number, JobSpec(CPUS, 60), 0, partition, CPUS) for number in (1, 2))
     running.alloc, running.end_time, pool.free = CPUS, 120, 0
-    assert ProcessorSpace(pool, 120, [running], resolution=60, window=3600).earliest(job, 60, 120) == (180, 1)
+    assert ProcessorSpace(pool, 120, [running], resolution=60, window=3600).earliest(job, 60, 120) == (180, 1, 180)
 
 
 @pytest.mark.parametrize(("ends_rounded_up", "free"), [(True, 120), (False, 60)])
@@ -166,4 +181,4 @@ def test_what_is_reserved_ends_at_a_full_minute(*, ends_rounded_up: bool, free: 
     space: NodeSpace[Job] = NodeSpace(machine.pool, 0, [], resolution=60, window=3600, ends_rounded_up=ends_rounded_up)
     job = Job(1, JobSpec(1, 60), 0, machine.partition, 1)
     space.reserve(job, 0, 90, 2**NODES - 1)
-    assert space.earliest(job, 60, 0) == (free, 1)
+    assert space.earliest(job, 60, 0) == (free, 1, free)

@@ -59,18 +59,23 @@ class NodeSpaceOf(Protocol[J_contra]):
     def size(self) -> int:
         """Number of time slots with different sets of unreserved nodes."""
 
-    def earliest(self, job: J_contra, duration: int, after: int, *, now_only: bool = False) -> tuple[int, int] | None:
+    def earliest(
+        self, job: J_contra, duration: int, after: int, *, not_before: int = 0, now_only: bool = False
+    ) -> tuple[int, int, int] | None:
         """Find the earliest time at which the job fits on nodes that are not reserved while it would run.
 
         Args:
             job: The job to place.
             duration: Run time of the job.
             after: Earliest start.
+            not_before: Time before which it is known not to fit, as a job that asks for the same did not.
             now_only: Consider a start at ``after`` only.
 
         Returns:
-            Start and nodes as a bitmap, or ``None`` if there is none within the window. Jobs that could be preempted
-            for the job are ignored, so a start now may require that they are preempted first.
+            Start, nodes as a bitmap, and the time from which that start was found, or ``None`` if there is none within
+            the window. Jobs that could be preempted for the job are ignored, so a start now may require that they are
+            preempted first. A search for a job that asks for the same may begin at the third; as in Slurm, one that
+            begins at the start itself may find a later one, since it demands nodes that are not reserved at its end.
         """
 
     def startable(self, job: J_contra, duration: int) -> int:

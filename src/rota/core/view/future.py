@@ -90,7 +90,8 @@ class Future:
 
     def earliest(self) -> tuple[int, int] | None:
         """Give the job's earliest start, Unix seconds, and the bitmap of its nodes; ``None``: not foreseeable."""
-        return self._space.earliest(self._job, self._job.time_limit, self._cluster.state.now)
+        found = self._space.earliest(self._job, self._job.time_limit, self._cluster.state.now)
+        return None if found is None else found[:2]
 
     def earliest_of(self, spec: JobSpec, partition: str) -> int | None:
         """Give the earliest start of another request in its place; ``None``: never, or not foreseeable."""

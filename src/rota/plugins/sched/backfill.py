@@ -372,8 +372,9 @@ class _Cycle:
             step=_options["bf_window_linear"],
             soft_limits=_SOFT_LIMITS in _flags,
         )
-        #: Earliest start of the last job of each request class, before which others cannot start; ``None``: none can.
-        self._earliest: dict[Hashable, int | None] = {}
+        #: Earliest start of the last job of each request class, before which others cannot start, and from when it was
+        #: found; ``None``: none can.
+        self._earliest: dict[Hashable, tuple[int, int] | None] = {}
 
     def run(self) -> None:
         """Test jobs until the cycle ends or yields."""
@@ -505,16 +506,17 @@ class _Cycle:
         now, alike = self._now, _alike(job)
         duration = alike[0]
         now_only = job.priority < job.min_priority or (self._is_strict and self._starts_now_only(job))
-        after = self._earliest.get(alike, now)
-        if after is None or (now_only and after > now):
+        known = self._earliest.get(alike, (now, now))
+        if known is None or (now_only and known[0] > now):
             return False
-        found = self._space.earliest(job, duration, after, now_only=now_only)
+        not_before, since = known
+        found = self._space.earliest(job, duration, since, not_before=not_before, now_only=now_only)
         if found is None:
             if not now_only:  # else it may fit later
                 self._earliest[alike] = None
             return False
-        start, nodes = found
-        self._earliest[alike] = start
+        start, nodes, since = found
+        self._earliest[alike] = start, since
         if start > now:
             return self._reserve(job, start, duration, nodes)
         opened = self._space.open_nodes(job, start, duration)

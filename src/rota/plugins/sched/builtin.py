@@ -99,7 +99,7 @@ def estimate() -> None:
         found = space.earliest(job, job.time_limit, now)
         if found is None:
             continue
-        start, nodes = found
+        start, nodes, _ = found
         if nodes & used and start <= last_end:
             start = last_end
         used |= nodes

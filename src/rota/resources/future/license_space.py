@@ -84,12 +84,12 @@ class LicenseSpace(Generic[J]):
             start = min(until for begin, until, _ in overlapping if begin <= max(too_many) < until)
 
     def earliest(
-        self, job: HandedJob[J], duration: int, after: int, *, now_only: bool = False
-    ) -> tuple[int, int] | None:
+        self, job: HandedJob[J], duration: int, after: int, *, not_before: int = 0, now_only: bool = False
+    ) -> tuple[int, int, int] | None:
         """Find the earliest time at which nodes and licences for the job are free."""
         wanted = self._wanted(job)
         while True:
-            found = self._space.earliest(job, duration, after, now_only=now_only)
+            found = self._space.earliest(job, duration, after, not_before=not_before, now_only=now_only)
             if found is None or not wanted:
                 return found
             start = max(self._free_from(name, count, found[0], duration) for name, count in wanted.items())

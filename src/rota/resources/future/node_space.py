@@ -85,11 +85,12 @@ class ProcessorSpace:
         return len(self._profile)
 
     def earliest(
-        self, job: HandedJob[PlacedJob], duration: int, after: int, *, now_only: bool = False
-    ) -> tuple[int, int] | None:
+        self, job: HandedJob[PlacedJob], duration: int, after: int, *, not_before: int = 0, now_only: bool = False
+    ) -> tuple[int, int, int] | None:
         """Find the earliest time at which the job fits."""
+        after = max(after, not_before)
         found = self._profile.earliest(job, duration, after, before=after + 1 if now_only else self._before)
-        return None if found is None else (found[0], 1)
+        return None if found is None else (found[0], 1, found[0])
 
     def startable(self, job: HandedJob[PlacedJob], duration: int) -> int:
         """Give the only node if the job could start now, else 0."""
@@ -224,17 +225,17 @@ class NodeSpace(Generic[J]):
         return len(self._begin)
 
     def earliest(
-        self, job: HandedJob[J], duration: int, after: int, *, now_only: bool = False
-    ) -> tuple[int, int] | None:
-        """Find the earliest time at which the job fits, and its nodes; `None` if there is none within the window."""
+        self, job: HandedJob[J], duration: int, after: int, *, not_before: int = 0, now_only: bool = False
+    ) -> tuple[int, int, int] | None:
+        """Find the earliest time at which the job fits, its nodes, and from where that was searched for."""
         pool, start, record = self._pool, after, job._record
         usable, least = pool.ever_feasible_nodes(record), pool.least_nodes(record)
         feasible, gains, begins, opened = self._releases.feasible_nodes(record), self._gains, self._begin, self._open
-        if start <= self._now:
+        if start <= self._now >= not_before:
             nodes = self.open_nodes(job, start, duration) & usable
             could = nodes & feasible[start] if feasible.one else nodes
             if could.bit_count() >= least and (found := pool.find_now(record, self._releases.view(0), nodes)):
-                return start, found
+                return start, found, start
             if now_only:
                 return None
         if self._preemption_rules is not None:
@@ -251,10 +252,10 @@ class NodeSpace(Generic[J]):
                 and ((nodes := windows.move(slot, end)) & could).bit_count() >= least
             ):
                 nodes &= usable
-                begin, taken = self._will_run(record, feasible, nodes, start, later)
+                begin, taken = self._will_run(record, feasible, nodes, start, later, not_before=not_before)
                 if taken and (later is None or begin <= later):
                     if begin == start or self._can_be_reserved(begin, duration, taken):
-                        return begin, taken
+                        return begin, taken, start
                     later = begin
             if now_only or later is None or later > self._last:
                 return None
@@ -292,7 +293,9 @@ class NodeSpace(Generic[J]):
             self._preempted[preemption_class] = self._releases.without(rules.candidates(job))
         return self._preempted[preemption_class]
 
-    def _will_run(self, job: J, feasible: FeasibleNodes, nodes: int, start: int, later: int | None) -> tuple[int, int]:
+    def _will_run(
+        self, job: J, feasible: FeasibleNodes, nodes: int, start: int, later: int | None, *, not_before: int
+    ) -> tuple[int, int]:
         """Find the first time at which a job fits.
 
         Args:
@@ -301,18 +304,20 @@ class NodeSpace(Generic[J]):
             nodes: Bitmap of the nodes that it may use.
             start: Earliest time, Unix seconds.
             later: Time after which it is searched for anew, Unix seconds; ``None``: none.
+            not_before: Time before which it is known not to fit, Unix seconds.
 
         Returns:
             The time, and the bitmap of the nodes; 0 nodes: it does not fit by then.
         """
         pool, busy, releases, one = self._pool, self._busy, feasible.releases, feasible.one
         gone = releases.ended_by(start) if self._from_start else 0
-        least = one.first(nodes) if one else 0
+        known = releases.ended_by(not_before - 1) + 1 if not_before > start else 0
+        least = max(one.first(nodes) if one else 0, known)
         is_tried = start <= self._now and releases is self._releases
         if not is_tried and least <= gone and (found := self._fits_at_once(job, releases, nodes, gone)):
             return start, found
         if pool.ends_one_by_one:
-            end, found = self._next_end(job, releases, nodes, gone, releases.ended_by(later))
+            end, found = self._next_end(job, releases, nodes, max(gone, known - 1), releases.ended_by(later))
             return max(start, end), found
         last = self._last if later is None else min(later, self._last)
         if one and least > releases.ended_by(last):

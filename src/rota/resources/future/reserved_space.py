@@ -97,10 +97,10 @@ class ReservationSpace(Generic[J]):
         return self._main.size
 
     def earliest(
-        self, job: HandedJob[J], duration: int, after: int, *, now_only: bool = False
-    ) -> tuple[int, int] | None:
+        self, job: HandedJob[J], duration: int, after: int, *, not_before: int = 0, now_only: bool = False
+    ) -> tuple[int, int, int] | None:
         """Find the earliest time at which the job fits, and its nodes."""
-        return self._space(job).earliest(job, duration, after, now_only=now_only)
+        return self._space(job).earliest(job, duration, after, not_before=not_before, now_only=now_only)
 
     def startable(self, job: HandedJob[J], duration: int) -> int:
         """Give the nodes on which the job might start now; 0: it cannot."""
