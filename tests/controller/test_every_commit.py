@@ -58,6 +58,7 @@ class _Memory:
 
     def __init__(self) -> None:
         self.listener: Callable[[Report], None] = lambda _: None
+        self.is_suspect = False
         self.begun: list[tuple[int, int]] = []
         self._last: dict[tuple[int, int], Report] = {}
 

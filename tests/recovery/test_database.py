@@ -54,7 +54,7 @@ def test_a_database_that_was_moved_away_while_jobs_run(cluster: LiveCluster, how
 def test_an_older_copy_that_was_put_back_while_jobs_run(cluster: LiveCluster) -> None:
     before = cluster.submit("--wait", "-o", "/dev/null", "--wrap", "true")
     waits = cluster.submit("-o", "/dev/null", "-H", "--wrap", f"echo ran >> {cluster.directory}/ran-held")
-    later = cluster.submit("-o", "/dev/null", "-H", stdin=SCRIPT.format(code=5))
+    later = cluster.submit("-o", "/dev/null", "-H", stdin=SCRIPT.format(code=5, trap=""))
     cluster.rota("down")
     copy = (cluster.state / "rota.db").read_bytes()
     cluster.up()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,6 +34,8 @@ def test_an_environment_that_its_user_has_written(
     environment = {"SLURM_JOB_NODELIST": nodes, "SLURM_JOB_CPUS_PER_NODE": cpus}
     process = subprocess.Popen(["/bin/sleep", "60"], env=environment, start_new_session=True)
     try:
+        while not kernel.read(f"/proc/{process.pid}/environ"):
+            time.sleep(0.001)  # it has no environment for a moment while it executes the program
         stat = kernel.stat_of(process.pid)
         assert stat is not None
         run = TracedRun(7, 0, "", os.geteuid(), process.pid, stat.ticks, 0.0)

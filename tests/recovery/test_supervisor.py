@@ -70,6 +70,17 @@ def test_a_log_of_the_supervisor_that_is_damaged(cluster: LiveCluster, damage: A
         assert record.get("exit_code", 0) in (code, 0)  # after both were killed, the kernel tells it or not
 
 
+def test_a_job_runs_on_where_a_supervisor_has_left_nothing(cluster: LiveCluster) -> None:
+    job = start(cluster, code=8)
+    kill_all(cluster)
+    for name in ("supervisor.log", "supervisor.tail", "keeper.log"):
+        (cluster.state / name).unlink(missing_ok=True)
+    refused(cluster)
+    assert recover(cluster)["jobs"]["running"] == [job]
+    assert cluster.run("squeue", "-h", "-o", "%i %T").stdout == f"{job} RUNNING\n"
+    assert let_go(cluster, job)["job_id"] == job
+
+
 def test_a_run_that_ended_unseen_is_not_started_again(cluster: LiveCluster) -> None:
     job = start(cluster, code=8)
     kill_all(cluster)
@@ -96,6 +107,31 @@ def test_runs_are_found_by_a_supervisor_that_finds_no_log(cluster: LiveCluster) 
     assert "supervisor.log was damaged" in (cluster.state / "controller.log").read_text()
     assert cluster.run("squeue", "-h", "-o", "%i %T").stdout == f"{job} RUNNING\n"
     assert let_go(cluster, job)["job_id"] == job
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["supervisor", "all"])
+def test_a_job_that_is_being_ended_is_found_too(cluster: LiveCluster, *, at_once: bool) -> None:
+    """Its resources are free when its script has ended, which heeds no SIGTERM here, and not before."""
+    job = start(cluster, trap="trap '' TERM")
+    cluster.run("scancel", str(job))
+    cluster.wait(lambda: cluster.run("squeue", "-h", "-o", "%T").stdout == "COMPLETING\n")
+    both = daemons(cluster)
+    for pid in both:
+        os.kill(pid, signal.SIGSTOP)
+    if not at_once:
+        cluster.kill()
+    for name in ("supervisor.log", "supervisor.tail"):
+        (cluster.state / name).unlink()
+    for pid in both:
+        os.kill(pid, signal.SIGKILL)
+    if at_once:
+        cluster.wait(lambda: cluster.status()["supervisor_pid"] not in both)
+    else:
+        refused(cluster)
+        recover(cluster)
+    time.sleep(1)
+    assert cluster.run("squeue", "-h", "-o", "%i %T").stdout == f"{job} COMPLETING\n"
+    assert let_go(cluster, job)["state"] == "CANCELLED"
 
 
 def test_a_supervisor_writes_its_log_again_that_somebody_removed(cluster: LiveCluster) -> None:

@@ -14,15 +14,16 @@ if TYPE_CHECKING:
 
 #: Says that it runs, waits until it is let go, and ends with its code.
 SCRIPT = """#!/bin/bash
+{trap}
 echo ran >> ran-$SLURM_JOB_ID
 while [ ! -e go-$SLURM_JOB_ID ]; do sleep 0.05; done
 exit {code}
 """
 
 
-def start(cluster: LiveCluster, code: int = 0) -> int:
+def start(cluster: LiveCluster, code: int = 0, trap: str = "") -> int:
     """Submit a job that runs until it is let go, and ends with a code; wait until it runs."""
-    job = cluster.submit("-o", "/dev/null", stdin=SCRIPT.format(code=code))
+    job = cluster.submit("-o", "/dev/null", stdin=SCRIPT.format(code=code, trap=trap))
     cluster.wait((cluster.directory / f"ran-{job}").exists)
     return job
 

@@ -262,6 +262,8 @@ class LiveRuns:
         """
         said = ""
         run = self.run_of(effect.job_id, effect.restart_count)
+        if run is not None and self._executor.is_suspect and (effect.job_id, effect.restart_count) in self._before:
+            self.look_for(effect.job_id, effect.restart_count)  # else it would count as one that has never begun
         if job is not None and run is not None:
             why = f" DUE TO {_WHY[job.state]}" if job.state in _WHY else ""
             why = f" DUE TO {_NODE_FAILURE}" if job.reason is Reason.NODE_DOWN else why

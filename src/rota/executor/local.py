@@ -69,7 +69,7 @@ class LocalExecutor:
         self._head = head
         self._log = log
         #: Whether this supervisor, or one before it, has been told of the cluster; and whether its log was damaged.
-        self._has_met = self._is_suspect = False
+        self._has_met = self.is_suspect = False
         #: Is called with a run that a supervisor whose log was damaged does not know: it is to be launched again.
         self.look_for: Callable[[int, int], None] = lambda *_: None
         self._state = state
@@ -202,15 +202,15 @@ class LocalExecutor:
         met = (
             line_of({"do": "cluster", "number": 0, "cluster": self._cluster}) if self._met_cluster is not None else b""
         )
-        self._outbox = [met, *self._launching.values(), *self._asked.values()]
-        self._flush()
         for key, report in list(self._last.items()):
             if key not in named and isinstance(report, Started):
-                if self._is_suspect:
+                if self.is_suspect:
                     del self._last[key]
                     self.look_for(*key)
                 else:
                     self._lost(report)
+        self._outbox = [met, *self._launching.values(), *self._asked.values()]
+        self._flush()
 
     def _lost(self, report: Started) -> None:
         ended = Ended(
@@ -233,6 +233,7 @@ class LocalExecutor:
             self._loop.call_soon(self._listener, self._last[key])
             return
         self._forgotten.discard(key)
+        self.is_suspect = self.is_suspect and again  # before one that is new all others have been launched again
         request = line_of({"do": "launch", "number": 0, "what": plain_of(run), "again": again, "head": self._head()})
         self._launching[key] = request
         self._send(request)
@@ -336,7 +337,7 @@ class LocalExecutor:
         """Hear whose supervisor it is; one of an older rota does not say so."""
         self._met_cluster = hello.get("cluster")
         wrong = hello.get("wrong", ())
-        self._is_suspect = bool(wrong)
+        self.is_suspect = hello.get("suspect", bool(wrong))
         if wrong and (self._met_cluster or self._has_met):
             said = "; ".join(wrong[:5])
             self._log(

@@ -156,6 +156,9 @@ class Executor(Protocol):
 
     #: Process id of what watches the runs; 0: there is none.
     supervisor_pid: int
+    #: Whether it may have lost what it knew of runs, so that those of before are to be launched ``again``, also if they
+    #: are to be killed then.
+    is_suspect: bool
 
     async def start(self) -> None:
         """Connect. When it returns, everything known of all runs has been reported to the listener."""

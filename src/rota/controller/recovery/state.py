@@ -152,7 +152,7 @@ class Rebuilding:
         elif past is not None and past.code >= 0:
             self._made.ended.append(job.job_id)
             self._handle(ev.JobEnded(*key, exit_code=past.code, signal=past.signal, time=int(past.end)))
-        elif not self._traces.wrong:
+        elif self._traces.is_there and not self._traces.wrong:
             self._made.unknown.append(job.job_id)
             self._handle(ev.JobEnded(*key, outcome=ev.Outcome.UNKNOWN))
 

@@ -164,7 +164,8 @@ class Supervisor:
     def _greeting(self) -> list[Record]:
         state = self._state
         hello: Record = {"is": "hello", "version": 2, "pid": os.getpid(), "keeper": state.keeper}
-        hello |= {"cluster": state.cluster, "head": state.head, "wrong": state.log.wrong if state.is_suspect else []}
+        hello |= {"cluster": state.cluster, "head": state.head, "suspect": state.is_suspect}
+        hello |= {"wrong": state.log.wrong if state.is_suspect else []}
         hello |= {"tree": state.cgroups.tree, "memory": state.cgroups.memory, "energy": state.energy.is_measured}
         reports = [hello]
         for run in state.runs.values():
