@@ -67,6 +67,7 @@ QUESTIONS: dict[str, Callable[[Harness], object]] = {
     "factors": lambda rota: rota.engine.view.factors(),
     "find": lambda rota: [rota.engine.view.find(job.job_id, None) for job in rota.live if job.array is None],
     "future": lambda rota: rota.engine.view.future(_NOBODY),
+    "goes_on": lambda rota: rota.engine.view.goes_on(),
     "gpus": lambda rota: list(map(rota.engine.view.gpus, (*rota.engine.jobs, _NOBODY))),
     "gres_of": lambda rota: [rota.engine.view.gres_of(job) for job in rota.live if job.alloc],
     "has_array": lambda rota: list(map(rota.engine.view.has_array, (*rota.engine.jobs, _NOBODY))),

@@ -220,6 +220,15 @@ def test_a_timer_that_changes_nothing_is_given_up(monkeypatch: pytest.MonkeyPatc
     assert len(ticks) == 50
 
 
+def test_jobs_that_can_never_start_are_not_waited_for() -> None:
+    """Else each period of multifactor is played 100,000 times, with thousands of jobs."""
+    ticks: list[int] = []
+    machine = cluster(cpus=4, partitions=[partition("batch", max_time=600)])
+    sched = with_init(greedy(), lambda ctld: ctld.every(60, lambda: ticks.append(ctld.now)))
+    assert starts(play(log_of((0, 100, 1, 100), (0, 100, 1, 6000)), machine, sched=sched)) == {1: 0, 2: None}
+    assert ticks == [60]
+
+
 def test_jobs_that_are_stopped_for_ever_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver_module, "_FUTILE_LAUNCHES", 50)
     plugin = scheduler()

@@ -97,6 +97,13 @@ class ControllerOf(Protocol[J]):
         """
 
     @property
+    def queue_changes(self) -> int:
+        """A number that grows whenever a pending job comes or goes, or it is considered anew whether it can start.
+
+        What a plugin has found of all pending jobs is still so while it is the same.
+        """
+
+    @property
     def running(self) -> Sequence[J]:
         """Running jobs, by their expected ``end_time``, soonest first."""
 

@@ -160,6 +160,7 @@ class ReplayDriver:
             self._perform(engine.begin(), submit[0])
         place, count = self._place, len(self._trace) - len(self._late)
         instants, idle, more = self._instants, self._idle, False
+        looked = -1  # how many launches there had been when it was last asked whether it goes on
         while self._launches <= self._futile_after:
             if self._stopped:
                 self._drop_stopped()
@@ -181,6 +182,10 @@ class ReplayDriver:
                 idle += not node_changes
                 if now >= _NEVER or not self._row or idle > _IDLE_TICKS:
                     break
+                if looked != self._launches and not node_changes and not withdrawals:
+                    looked = self._launches  # once: thousands may be pending
+                    if not engine.view.goes_on():
+                        break
             if now > until:
                 more = True
                 break

@@ -197,6 +197,10 @@ class PluginController:
         return JobSequence([job.view for job in queue])
 
     @property
+    def queue_changes(self) -> int:
+        return self._queue.changes
+
+    @property
     def new_jobs(self) -> Sequence[PluginJob] | None:
         records = self._queue.new_candidates()
         if not records:  # as after most events

@@ -49,6 +49,7 @@ class JobQueue:
         "behind",
         "behind_in",
         "changed",
+        "changes",
         "entered",
         "late",
         "limited",
@@ -73,6 +74,8 @@ class JobQueue:
         self.new: list[Job] | None = None
         #: Whether something has changed that timers with ``only_after_change`` wait for.
         self.changed = True
+        #: A number that grows whenever a pending job comes, goes, or is considered anew.
+        self.changes = 0
         #: Number of live jobs that have start limits.
         self.limited = 0
         #: Reasons that the scheduler plans for: jobs that are held back for these are candidates.
@@ -113,6 +116,7 @@ class JobQueue:
     def insert(self, job: Job) -> None:
         """Queue or park a pending job that is neither queued nor parked."""
         self.changed = True
+        self.changes += 1
         if job.spec.deadline and (time := latest_start(job) + 1) > self._state.now:
             self._state.timers.set(time, Timer(TimerKind.DEADLINE, job.job_id))
         if job.switches and job.priority:
@@ -218,6 +222,7 @@ class JobQueue:
     def remove(self, job: Job) -> None:
         """Remove a pending job from the queue or from the parked jobs."""
         self.changed = True
+        self.changes += 1
         self.untested.pop(job.job_id, None)
         self.late.discard(job.job_id)
         if self.parked.pop(job.job_id, None) is None:
@@ -226,6 +231,7 @@ class JobQueue:
 
     def remove_queued(self, job: Job) -> None:
         """Remove a queued job, with all its records."""
+        self.changes += 1
         if not job.records:
             self.queued.remove(job)
             return

@@ -54,6 +54,17 @@ _OF_PARTITION = frozenset(
         Reason.MAX_MEM_PER_LIMIT,
     }
 )
+#: Reasons that do not go away because time passes.
+_FOR_EVER = (
+    _OF_PARTITION
+    | {
+        Reason.ACCOUNT_NOT_ALLOWED,
+        Reason.QOS_NOT_ALLOWED,
+        Reason.BAD_CONSTRAINTS,
+        Reason.DEPENDENCY_NEVER_SATISFIED,
+    }
+    | {one for one in LIMIT_REASONS if one.name.endswith(("_PER_JOB", "_PER_NODE"))}
+)
 #: Obstacles that only the main pass finds, when it comes to the job in that partition.
 FOUND_LATE = frozenset({Reason.ACCOUNT_NOT_ALLOWED, Reason.QOS_NOT_ALLOWED, Reason.BAD_CONSTRAINTS})
 
@@ -233,6 +244,16 @@ class Reasons:
             return True
         required = job.spec.required_nodes
         return bool(required) and self._state.required_nodes(job).bit_count() >= max(job.spec.min_nodes, 1)
+
+    def may_go_away(self) -> bool:
+        """Whether some job waits for something that may come though no job is submitted, starts or ends any more."""
+        return any(job.reason not in _FOR_EVER or job.spec.deadline for job in self._queue.parked.values()) or any(
+            (excess := job.held_back()) is None
+            or excess.reason not in _FOR_EVER
+            or job.spec.deadline
+            or job.spec.time_min
+            for job in self._queue.queued
+        )
 
     # ---- all jobs ---------------------------------------------------------------------------------------------
 

@@ -265,6 +265,15 @@ class ClusterView:
             processors[reason] += tasks * job.num_cpus
         return {reason: (number, processors[reason]) for reason, number in jobs.items()}
 
+    def goes_on(self) -> bool:
+        """Whether a job might still start or end though nobody asks for anything any more.
+
+        None does if none runs, and all exceed what their partitions allow them, or a job of their user or QOS, and the
+        like.
+        """
+        state = self._state
+        return bool(state.running or state.completing) or self._cluster.reasons.may_go_away()
+
     def usable_parts(self, parts: Sequence[int]) -> UsableParts:
         """Prepare to count the pending jobs that could use each of some sets of nodes (bitmaps)."""
         self.compute_deferred()

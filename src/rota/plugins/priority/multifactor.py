@@ -64,7 +64,7 @@ plugin_version = 100
 _NOT_DEFERRED = frozenset({"INCR_ONLY", "CALCULATE_RUNNING"})
 # Python 3.11 takes eight times as long to find a member of an Enum as a global name.
 _PENDING, _RUNNING, _SUSPENDED = JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED
-_STATE, _UNITS = attrgetter("state"), attrgetter("units")
+_STATE, _UNITS, _ELIGIBLE_TIME = map(attrgetter, ("state", "units", "eligible_time"))
 
 _ctld: Controller
 _conf: MultifactorConf
@@ -346,12 +346,18 @@ class _Table:
 
     def __init__(self) -> None:
         self._jobs: list[Job] = []
+        #: `Controller.queue_changes` when jobs were removed last, and when ages were begun.
+        self._refreshed = self._aged = -1
+        #: The least that one of the jobs asks for; ``None``: not known since jobs were removed.
+        self._least_units: int | None = None
         self._slot: dict[Job, int] = {}
         self._columns = np.zeros((9, 64))
         #: Since when each job accrues age, Unix seconds; infinite: not yet.
         self._accrue = np.full(64, np.inf)
         #: Row of each job's association.
         self._assoc = np.zeros(64, np.int64)
+        #: Priority that each job was given last; 0: not since its row was filled in.
+        self._given = np.zeros(64, np.int64)
         #: Jobs that do not accrue age yet.
         self._not_eligible: list[Job] = []
         #: Jobs that held resources when their row was computed, which may differ from what they ask for.
@@ -423,6 +429,7 @@ class _Table:
             self._columns = np.concatenate((self._columns, np.zeros_like(self._columns)), axis=1)
             self._accrue = np.concatenate((self._accrue, self._accrue))
             self._assoc = np.concatenate((self._assoc, self._assoc))
+            self._given = np.concatenate((self._given, self._given))
         self._jobs.append(job)
         self._slot[job] = slot
         self._has_arrays |= bool(job.spec.array)
@@ -431,7 +438,7 @@ class _Table:
     def _fill_in(self, slot: int, job: Job) -> None:
         weights, tree, qos = _conf.weights, _ctld.associations, _ctld.qos_of(job)
         row = tree.row(_ctld.association_of(job))
-        self._assoc[slot] = row
+        self._assoc[slot], self._given[slot] = row, 0
         began = job.submit_time if "ACCRUE_ALWAYS" in _conf.flags else job.eligible_time
         self._accrue[slot] = np.inf if began is None else began
         if began is None:
@@ -471,7 +478,11 @@ class _Table:
 
     def order_matters(self, free: int) -> bool:
         """Whether there are several jobs, all of them pending, and at least one would fit into so many free units."""
-        return len(self._jobs) > 1 and min(map(_UNITS, self._jobs)) <= free
+        if len(self._jobs) < 2:
+            return False
+        if self._least_units is None:
+            self._least_units = min(map(_UNITS, self._jobs))
+        return self._least_units <= free
 
     def recompute(self, now: int, tree: TreeColumns) -> None:
         """Compute the priorities of all jobs as of ``now``, which may be in the past, with the tree of that time."""
@@ -495,10 +506,17 @@ class _Table:
             priorities[[not _is_eligible(job, now) for job in jobs]] = 1
         if "INCR_ONLY" in _conf.flags:
             priorities = np.maximum(priorities, [job.priority for job in jobs]).clip(1)
-        _ctld.set_priorities(jobs, priorities)
+        if len(changed := (priorities != self._given[:count]).nonzero()[0]):
+            self._given[changed] = priorities[changed]
+            _ctld.set_priorities([jobs[slot] for slot in changed.tolist()], priorities[changed])
 
     def _begin_ages(self) -> None:
         """Record since when jobs accrue age that have become eligible."""
+        if self._aged == (changes := _ctld.queue_changes):
+            return
+        self._aged = changes
+        if countOf(map(_ELIGIBLE_TIME, self._not_eligible), None) == len(self._not_eligible):
+            return  # thousands may wait for ever for what their partition does not allow
         waiting, self._not_eligible = self._not_eligible, []
         for job in waiting:
             slot = self._slot.get(job)
@@ -512,9 +530,12 @@ class _Table:
     def refresh(self) -> None:
         """Remove jobs that are not pending any more. If running jobs count, compute their rows from what they hold."""
         running = _RUNNING if "CALCULATE_RUNNING" in _conf.flags else None
-        self._running = self._add_again(self._running, running)
-        if running or countOf(map(_STATE, self._jobs), _PENDING) < len(self._jobs):
-            self._running += self._add_again(self._remove_others(running), running)
+        changes = _ctld.queue_changes
+        if running or changes != self._refreshed:
+            self._refreshed, self._least_units = changes, None
+            self._running = self._add_again(self._running, running)
+            if running or countOf(map(_STATE, self._jobs), _PENDING) < len(self._jobs):
+                self._running += self._add_again(self._remove_others(running), running)
         if self._has_arrays:
             self._add_tasks(running)
         for job in self._jobs if running else list(self._allocated):
@@ -551,6 +572,7 @@ class _Table:
                 self._jobs[slot], self._slot[moved] = moved, slot
                 self._columns[:, slot] = self._columns[:, last]
                 self._accrue[slot], self._assoc[slot] = self._accrue[last], self._assoc[last]
+                self._given[slot] = self._given[last]
         self._allocated.difference_update(gone)
         return dict.fromkeys(job.whole for job in gone if not job.state.finished)
 
