@@ -249,20 +249,23 @@ def test_a_terminal(cluster: LiveCluster) -> None:
             assert select.select([terminal], [], [], 60)[0], said
             said += os.read(terminal, 4096)
 
-    reads(b"ready> ")
-    os.write(terminal, b"tty && echo in=$SLURM_JOB_ID.$SLURM_STEP_ID\n")
-    reads(b"in=")
-    reads(b".0\r\n")
-    assert b"/dev/pts/" in said
-    os.write(terminal, b"bash -c 'echo $((6 * 7)); sleep 1000'\n")
-    reads(b"\r42\r\n")
-    said = b""
-    os.write(terminal, b"\x03")  # Ctrl-C reaches the shell's foreground process
-    reads(b"ready> ")
-    os.write(terminal, b"exit 6\n")
-    reads(b"Exited with exit code 6")
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 6
-    os.close(terminal)
+    try:
+        reads(b"ready> ")
+        os.write(terminal, b"tty && echo in=$SLURM_JOB_ID.$SLURM_STEP_ID\n")
+        reads(b"in=")
+        reads(b".0\r\n")
+        assert b"/dev/pts/" in said
+        os.write(terminal, b"bash -c 'echo $((6 * 7)); sleep 1000'\n")
+        reads(b"42\r\n")
+        said = b""
+        os.write(terminal, b"\x03")  # Ctrl-C reaches the shell's foreground process
+        reads(b"ready> ")
+        os.write(terminal, b"exit 6\n")
+        reads(b"Exited with exit code 6")
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 6
+    finally:
+        os.close(terminal)  # nobody else has to wait for a job that is left
+        cluster.run("scancel", "--me")
     cluster.idle()
 
 

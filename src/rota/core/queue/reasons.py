@@ -16,6 +16,8 @@ passes, and kept until another finds something else, as in Slurm:
 So a job which waits for a licence may be shown with `Priority`, and one that a limit has held back with that limit
 until somebody looks again. If the scheduler makes no main pass, the reason is derived when it is asked for: it is what
 a main pass would find.
+
+Over 400 lines: each rule of a pass is beside what is said of it.
 """
 
 from __future__ import annotations
