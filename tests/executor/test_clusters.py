@@ -99,6 +99,14 @@ def test_a_run_that_may_have_run_is_not_started_without_a_log(plain: Bench) -> N
     assert sorted(path.name for path in plain.folder.glob("ran-*")) == ["ran-2", "ran-3"]
 
 
+def test_a_run_is_started_where_all_of_before_are_known(plain: Bench) -> None:
+    """It was written down, and its launch was lost: a supervisor that is new has not lost it."""
+    plain.executor.has_launched_all()
+    plain.executor.launch(plain.spec(1, "/bin/touch", str(plain.folder / "ran")), again=True)
+    plain.end(1)
+    assert (plain.folder / "ran").exists()
+
+
 def test_many_runs_of_a_user_are_found_without_a_log(plain: Bench) -> None:
     """More than may be asked for at a time; what was asked of one meanwhile is done when it is found."""
     specs = [plain.spec(job, "/bin/sleep", "60") for job in range(1, 301)]

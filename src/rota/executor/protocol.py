@@ -172,6 +172,12 @@ class Executor(Protocol):
                 start it then: it finds the run, or reports that it has ended, and nobody knows how.
         """
 
+    def has_launched_all(self) -> None:
+        """Hear that all runs of before have been launched again, or that there are none.
+
+        From now on a run that is not known has not been launched.
+        """
+
     def signal(self, job_id: int, restart_count: int, signal: int, *, batch_only: bool = False) -> None:
         """Send a signal to all processes of a run, or to its script only."""
 

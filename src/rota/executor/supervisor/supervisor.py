@@ -187,6 +187,8 @@ class Supervisor:
             self._launch(request["what"], again=bool(request.get("again")))
         elif kind == "cluster":
             self._state.meet(str(request["cluster"]))
+        elif kind == "sure":
+            self._is_sure()
         elif kind == "measure":
             self._measure()
         elif kind == "stop":
@@ -210,13 +212,17 @@ class Supervisor:
             if again and state.is_suspect and (what["job"], what["run"]) not in state.runs:
                 self._adoption.look_for(what)
                 return
-            if state.is_suspect and not again:  # then all that may have been launched before has been asked for
-                state.is_suspect = False
-                state.note({"is": "sure"})
+            if not again:  # then all that may have been launched before has been asked for
+                self._is_sure()
             self._launches.append(what)
         except (KeyError, TypeError) as error:
             names: Record = {"job": int(what["job"]), "run": int(what["run"])}
             self._state.report({"is": "failed", **names, "message": f"cannot be launched: {error}", "prolog": False})
+
+    def _is_sure(self) -> None:
+        if self._state.is_suspect:
+            self._state.is_suspect = False
+            self._state.note({"is": "sure"})
 
     def _launch_some(self) -> None:
         """Launch the runs whose turn it is."""
