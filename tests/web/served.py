@@ -11,15 +11,18 @@ import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rota.api.lustre.serve import serve_lustre
 from rota.lustre.collector import Reading
-from rota.lustre.counters import Activity, Increase
+from rota.lustre.counters import Activity, Changes, Increase
 from rota.lustre.service import Service
 from rota.lustre.store import Writer, tiers_of
 from rota.model import RotaError
 from rota.web.lustre import lustre_pages
+
+if TYPE_CHECKING:
+    from rota.lustre.deltas import Counted
 
 #: Seconds of a step, and of what the store has when it starts.
 STEP, PAST = 10, 300
@@ -43,13 +46,14 @@ class Feed:
             for target, rate in targets.items()
         ]
 
-    def read(self, at: float) -> Reading:
+    def read(self, at: float, counted: Counted) -> Reading:
         """Read it."""
         if self._error:
             raise RotaError(self._error)
         # The first reading of counters tells of nothing: here the store has what was before.
         found, self._was_read = self.activities(at) if self._was_read else [], True
-        return Reading(found, len(found), len(found))
+        counted(found, Changes({}, {}))
+        return Reading(len(found), len(found))
 
 
 class Names:

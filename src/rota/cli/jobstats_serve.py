@@ -15,6 +15,7 @@ from rota.model import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rota.lustre.deltas import Deltas
     from rota.lustre.feed import SourceFeed
 
 
@@ -88,16 +89,20 @@ def serve(
     from rota.api.lustre.serve import serve_lustre
     from rota.jobmeta import Lookups
     from rota.lustre.clock import SteadyClock
+    from rota.lustre.deltas import Deltas
     from rota.lustre.service import Service
     from rota.lustre.store import tiers_of
     from rota.web.lustre import lustre_pages
 
     folder = (store or default_store()).absolute()
     tiers = tiers_of(interval, keep)
-    feeds = feeds_of(sources, timeout)
+    deltas = Deltas()
+    feeds = feeds_of(sources, timeout, deltas)
     with Lookups(plugin_dir, variable=variable, jobid_name=jobid_name, timeout=timeout, report=_report) as names:
         hidden = [one.strip() for one in pseudonyms.split(",") if one.strip()]
-        service = Service(folder, tiers, feeds, names, clock=SteadyClock(), report=_report, pseudonyms=hidden)
+        service = Service(
+            folder, tiers, feeds, names, clock=SteadyClock(), report=_report, deltas=deltas, pseudonyms=hidden
+        )
         serve_lustre(
             service,
             folder,
@@ -109,14 +114,14 @@ def serve(
         )
 
 
-def feeds_of(sources: tuple[str, ...], timeout: float) -> list[SourceFeed]:
-    """Make feeds of sources as they are written.
+def feeds_of(sources: tuple[str, ...], timeout: float, deltas: Deltas) -> list[SourceFeed]:
+    """Make feeds of sources as they are written, which count together.
 
     Raises:
         InputError: a source cannot be read again and again, or is there twice.
         SourceError: a source is not written as one.
     """
-    from rota.lustre.feed import Owners, SourceFeed
+    from rota.lustre.feed import SourceFeed
     from rota.lustre.sources import parse_source
 
     wanted = sources or ("lctl",)
@@ -124,8 +129,7 @@ def feeds_of(sources: tuple[str, ...], timeout: float) -> list[SourceFeed]:
         raise InputError("standard input can be read once only: take a file or a directory", field="--source")
     if len(set(wanted)) < len(wanted):
         raise InputError("a source is named twice", field="--source")
-    owners = Owners()
-    return [SourceFeed(parse_source(_absolute(text)), timeout, owners) for text in wanted]
+    return [SourceFeed(parse_source(_absolute(text)), timeout, deltas) for text in wanted]
 
 
 def _absolute(source: str) -> str:
