@@ -207,3 +207,24 @@ def test_a_target_twice_in_one_source_is_counted_once_and_told(tmp_path: Path) -
         reading = feed.read(BEGIN + at, lambda some, _, found=found: found.extend(some))  # type: ignore[misc]
         assert [one.increases["sync"].samples for one in found] == done
         assert reading.faults == ["target fs-OST0000 was read for this moment already: it is there twice"]
+
+
+def test_targets_without_a_name_are_told_apart_by_their_places(tmp_path: Path) -> None:
+    """As `lctl get_param -n` and `cat */job_stats` give them; where their number changes, counting begins anew."""
+    path = tmp_path / "dump"
+    server = Server(path, Deltas())
+    text = "job_stats:\n- job_id: 90\n  snapshot_time: 1\n  sync: {{ samples: {}, unit: reqs }}\n"
+    readings: list[tuple[tuple[int, ...], list[list[int]]]] = [
+        ((10, 30), [[]]),
+        ((40, 50), [[30, 20]]),
+        ((90,), [[]]),
+        ((91,), [[1]]),
+        ((41, 95), [[], [4]]),  # its end is not known yet when the first of them is counted
+        ((42, 97), [[]]),
+        ((42, 98), [[1]]),
+    ]
+    for step, (samples, done) in enumerate(readings):
+        path.write_text("".join(text.format(number) for number in samples))
+        found, faults = server.read(10 * step)
+        assert found in done, step
+        assert [fault.partition(":")[0] for fault in faults] == ["dump"] * (len(samples) > 1), step

@@ -37,7 +37,7 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from rota.lustre.counters import Activity, Changes, Increase
+from rota.lustre.counters import Activity, Changes, Increase, Seen
 from rota.lustre.entries import Entry, Look, Target, pairs
 from rota.lustre.metrics import operation
 
@@ -136,6 +136,12 @@ class Deltas:
         for name, target in self._targets.items():
             if target.owner == source and name not in names:
                 target.owner = None
+
+    def forget(self, name: str) -> Iterable[str]:
+        """Forget a target, and tell whose entries it had."""
+        gone = self._targets.pop(name, Target()).entries
+        self._remembered -= len(gone)
+        return gone
 
     def end_whole(self, look: Look) -> Iterator[str]:
         """Note who is missing; forget who was missing too often, and tell who that is."""
@@ -239,6 +245,13 @@ class Turn:
                     forgotten |= {(name, job_id): None for job_id in self._deltas.end_whole(look)}
             self._counted([], Changes({name: look.target.seen_at for name, look in looks.items()}, forgotten))
 
+    def begin_anew(self, names: Iterable[str]) -> None:
+        """Forget all that is known of targets, none of which was read yet."""
+        with self._deltas.lock:
+            for name in names:
+                gone = {(name, job_id): None for job_id in self._deltas.forget(name)}
+                self._counted([], Changes({name: Seen(None, None, 0.0)}, gone))
+
     def end(self) -> dict[str, str]:
         """End, whether or not all could be read. Tell which targets belong to another source, and to which."""
         with self._deltas.lock:
@@ -259,7 +272,7 @@ class Turn:
                         activities.append(activity)
             finally:
                 if changed:
-                    seen = {name: looks[name].target.seen_at for name, _ in changed}
+                    seen = {name: looks[name].target.seen_at for name in {name for name, _ in changed}}
                     self._counted(activities, Changes(seen, changed))
 
     def _look(self, name: str, looks: dict[str, Look]) -> Look:

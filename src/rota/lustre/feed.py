@@ -8,7 +8,11 @@ from rota.lustre.collector import Reading
 from rota.lustre.output import SourceError
 
 if TYPE_CHECKING:
-    from rota.lustre.deltas import Counted, Deltas
+    from collections.abc import Iterable, Iterator
+
+    from rota.lustre.counters import JobStats
+    from rota.lustre.deltas import Counted, Deltas, Turn
+    from rota.lustre.job_stats import Findings
     from rota.lustre.sources import Source
 
 
@@ -25,6 +29,8 @@ class SourceFeed:
         self._source = source
         self._seconds = seconds
         self._deltas = deltas
+        #: By stream, how many targets it had without a name.
+        self._nameless: dict[str, int] = {}
         #: How the source is written.
         self.name = source.name
 
@@ -45,9 +51,11 @@ class SourceFeed:
             for stream in self._source.streams(self._seconds):
                 entries, findings = stream.entries()
                 try:
-                    turn.read(entries, findings)
+                    turn.read(self._told_apart(turn, stream.target, entries, findings, faults), findings)
                 except (SourceError, ValueError) as error:
                     faults.append(str(error))
+                else:
+                    self._nameless[stream.target] = findings.nameless
                 jobs += findings.jobs
                 counters += findings.counters
                 bad_lines += findings.bad_lines
@@ -57,3 +65,26 @@ class SourceFeed:
             raise SourceError(faults[0])
         faults += [f"target {target} is in {owner} too: it is counted once" for target, owner in others.items()]
         return Reading(jobs, counters, bad_lines, turn.untracked, faults)
+
+    def _told_apart(
+        self, turn: Turn, name: str, entries: Iterable[JobStats], findings: Findings, faults: list[str]
+    ) -> Iterator[JobStats]:
+        """Give the entries of a stream, and tell its targets apart by their places if several have no name.
+
+        If their number changes nobody can tell which is which, and counting begins anew. It is known only when all has
+        been read.
+        """
+        if self._nameless.get(name) == 1:
+            for entry in entries:
+                if findings.nameless > 1:
+                    self._nameless[name] = 0
+                    raise SourceError(f"{name}: it has several targets without a name now, which were one")
+                yield entry
+            return
+        found = list(entries)
+        number, before = findings.nameless, self._nameless.get(name, findings.nameless)
+        if number != before:
+            turn.begin_anew([name, *(f"{name}#{place}" for place in range(2, max(number, before) + 1))])
+        if number > 1:
+            faults.append(f"{name}: {number} targets have no name and are told apart by their places")
+        yield from found
