@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 LIMIT = 2_000_000
 #: Readings of a target after which an entry that was in none of them is forgotten.
 MISSED_READINGS = 3
-#: Seconds after which a target belongs to nobody whose source has not been read with it.
+#: Seconds after which a target belongs to nobody whose source has not been read with it, if it is not read more seldom.
 _PATIENCE = 60.0
 #: Entries that are counted at once, while other sources wait.
 _BATCH = 1000
@@ -124,10 +124,10 @@ class Deltas:
         target.readers[source] = at
         target.last = max(target.last, at)
         target.untracked = 0
-        if target.owner is None or at - target.owned > _PATIENCE:
-            target.owner = source
+        if target.owner is None or at - target.owned > max(_PATIENCE, 2 * target.pause):
+            target.owner, target.owned = source, at
         if target.owner == source:
-            target.owned = at
+            target.pause, target.owned = at - target.owned, at
         return Look(name, target, source, at, target.owner == source, target.newest)
 
     def leave(self, source: str, names: Iterable[str]) -> None:

@@ -97,7 +97,7 @@ class Entry:
 class Target:
     """What is known of one target."""
 
-    __slots__ = ("entries", "first", "last", "newest", "owned", "owner", "readers", "untracked", "whole")
+    __slots__ = ("entries", "first", "last", "newest", "owned", "owner", "pause", "readers", "untracked", "whole")
 
     def __init__(self, first: float | None = None, whole: float | None = None, last: float = 0.0) -> None:
         self.entries: dict[str, Entry] = {}
@@ -107,9 +107,9 @@ class Target:
         self.last = last
         #: By source: the last reading.
         self.readers: dict[str, float] = {}
-        #: Whose it is, and when that one was read with it.
+        #: Whose it is, when that one was read with it, and how long after the time before.
         self.owner: str | None = None
-        self.owned = 0.0
+        self.owned = self.pause = 0.0
         #: The youngest `snapshot_time`.
         self.newest = 0.0
         #: Entries of this reading that were too many.
