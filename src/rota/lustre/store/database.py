@@ -42,7 +42,7 @@ _STANDINGS = """
 CREATE TABLE seen (target BLOB PRIMARY KEY, first REAL, whole REAL, last REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE standings (
   target BLOB NOT NULL, job BLOB NOT NULL, start_time REAL, snapshot_time REAL, unsure INTEGER NOT NULL,
-  names TEXT NOT NULL, numbers TEXT NOT NULL, PRIMARY KEY (target, job)
+  names TEXT NOT NULL, numbers BLOB NOT NULL, PRIMARY KEY (target, job)
 ) WITHOUT ROWID;
 """
 

@@ -6,6 +6,7 @@ whenever the process ends. Only what has changed is written.
 
 from __future__ import annotations
 
+import sys
 from array import array
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,7 @@ def remember(connection: sqlite3.Connection, changes: Changes) -> None:
                 one.snapshot_time,
                 one.unsure,
                 " ".join(one.names),
-                " ".join(map(str, one.numbers)),
+                _little(one.numbers).tobytes(),
             )
             for (target, job), one in changes.jobs.items()
             if one is not None
@@ -54,6 +55,15 @@ def remembered(connection: sqlite3.Connection) -> Changes:
     alike: dict[str, tuple[str, ...]] = {}
     for target, job, start, snapshot, unsure, names, numbers in connection.execute("SELECT * FROM standings"):
         words = alike.setdefault(names, tuple(names.split()))
-        counted = array("q", map(int, numbers.split()))
-        jobs[target.decode(), job.decode()] = Standing(words, counted, start, snapshot, bool(unsure))
+        jobs[target.decode(), job.decode()] = Standing(
+            words, _little(array("q", numbers)), start, snapshot, bool(unsure)
+        )
     return Changes(targets, jobs)
+
+
+def _little(numbers: array[int]) -> array[int]:
+    """Give numbers from this machine's order of bytes in the file's, and back."""
+    if sys.byteorder == "big":
+        numbers = numbers[:]
+        numbers.byteswap()
+    return numbers
