@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,12 @@ def names_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--pseudonyms", default="", metavar="FIELD,…", help="Show pseudonyms of these, such as job,user,name; all: of all."
 )
+@click.option(
+    "--remote-write", metavar="URL", default="", help="Send the sums there too, as Prometheus's remote write."
+)
+@click.option(
+    "--remote-write-token", type=click.Path(path_type=Path), metavar="FILE", help="Has the bearer token for that."
+)
 @names_options
 @click.option("--timeout", default=10.0, show_default=True, help="Seconds for one command of a source or a scheduler.")
 def serve(
@@ -75,6 +82,8 @@ def serve(
     public: bool,
     group: str,
     pseudonyms: str,
+    remote_write: str,
+    remote_write_token: Path | None,
     plugin_dir: str,
     variable: str,
     jobid_name: str,
@@ -86,6 +95,7 @@ def serve(
     page there. On TCP one needs the token in the store's file `token`.
     """
     check_http()
+    from rota.api.lustre.remote_write import RemoteWrite
     from rota.api.lustre.serve import serve_lustre
     from rota.jobmeta import Lookups
     from rota.lustre.clock import SteadyClock
@@ -103,15 +113,24 @@ def serve(
         service = Service(
             folder, tiers, feeds, names, clock=SteadyClock(), report=_report, deltas=deltas, pseudonyms=hidden
         )
-        serve_lustre(
-            service,
-            folder,
-            tcp,
-            group=group,
-            public=public,
-            ready=lambda where: echo(f"HTTP at {', '.join(where)}"),
-            pages=lustre_pages(),
-        )
+        token = _read(remote_write_token) if remote_write_token else ""
+        with RemoteWrite(service, remote_write, token, _report) if remote_write else nullcontext():
+            serve_lustre(
+                service,
+                folder,
+                tcp,
+                group=group,
+                public=public,
+                ready=lambda where: echo(f"HTTP at {', '.join(where)}"),
+                pages=lustre_pages(),
+            )
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except (OSError, ValueError) as error:
+        raise InputError(f"it cannot be read: {error}", path=path) from None
 
 
 def feeds_of(sources: tuple[str, ...], timeout: float, deltas: Deltas) -> list[SourceFeed]:

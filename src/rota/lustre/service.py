@@ -88,6 +88,10 @@ class Service:
         self._collector.stop()
         self._writer.close()
 
+    def now(self) -> float:
+        """Tell the time by the collector's clock, Unix seconds."""
+        return self._clock()
+
     def fields(self) -> tuple[str, ...]:
         """Name what may be known of jobs."""
         return self._names.fields()

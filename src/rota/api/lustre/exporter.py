@@ -54,7 +54,7 @@ def exporter(service: Service) -> APIRouter:
     ) -> Response:
         """Tell all sums, in OpenMetrics if that is accepted, and else in Prometheus's text format."""
         registry = CollectorRegistry()
-        registry.register(_Collected([*_health(service.status()), *_sums(service), *_jobs(service, jobs, sort)]))
+        registry.register(_Collected([*families(service), *_jobs(service, jobs, sort)]))
         try:
             encoder, form = choose_encoder(accept)
         except (TypeError, ValueError):  # a version that is none
@@ -62,6 +62,12 @@ def exporter(service: Service) -> APIRouter:
         return Response(encoder(registry), headers={"Content-Type": form, "Vary": "Accept"})
 
     return router
+
+
+def families(service: Service) -> Iterator[Metric]:
+    """Give all but what is told of single jobs."""
+    yield from _health(service.status())
+    yield from _sums(service)
 
 
 class _Collected:
