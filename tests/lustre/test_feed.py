@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter as Sums
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,9 +16,10 @@ from rota.lustre.sources import parse_source
 from rota.lustre.store import Writer, tiers_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from rota.lustre.counters import Activity
+    from rota.lustre.counters import Activity, Changes
 
 
 #: Unix seconds of the first reading.
@@ -157,6 +161,15 @@ def test_a_source_that_is_behind_another_counts_nothing(servers: tuple[Server, S
     assert other.counts(92) == 1
 
 
+def test_a_server_whose_clock_is_set_back_is_read_on(servers: tuple[Server, Server]) -> None:
+    one, other = servers
+    for at, samples, active in ((0, 5, 0), (10, 7, 8), (20, 9, -3000), (30, 12, -2990)):
+        one.holds(samples, active=active)
+        assert one.counts(at) == (samples - (5, 5, 7, 9)[at // 10])
+        other.holds(samples, active=active)
+        assert other.counts(at + 1) == 0
+
+
 @pytest.mark.parametrize("back", [0, 1000])
 def test_counting_goes_on_after_a_restart(tmp_path: Path, back: int) -> None:
     """The clock may have been set back meanwhile."""
@@ -228,3 +241,47 @@ def test_targets_without_a_name_are_told_apart_by_their_places(tmp_path: Path) -
         found, faults = server.read(10 * step)
         assert found in done, step
         assert [fault.partition(":")[0] for fault in faults] == ["dump"] * (len(samples) > 1), step
+
+
+def test_sources_that_are_read_at_the_same_time_count_together(tmp_path: Path) -> None:
+    """One target that grows all the time, and is made anew now and then, is read by three threads."""
+    deltas, path, found = Deltas(), tmp_path / "dump", Sums[str]()
+    for name in "abc":
+        (tmp_path / name).symlink_to(path)
+    feeds = [SourceFeed(parse_source(str(tmp_path / name)), 1.0, deltas) for name in "abc"]
+
+    def counted(some: Sequence[Activity], _: Changes) -> None:
+        found.update({one.job_id: one.increases["sync"].samples for one in some})
+
+    def write(now: int, start: int, samples: int) -> None:
+        entry = "- job_id: {}\n  snapshot_time: {}\n  start_time: {}\n  sync: {{ samples: {}, unit: reqs }}\n"
+        text = "".join(entry.format(job, BEGIN + now, BEGIN + start, samples + job) for job in range(300))
+        (tmp_path / "new").write_text(f"obdfilter.fs-OST0000.job_stats=job_stats:\n{text}")
+        (tmp_path / "new").replace(path)
+
+    def read(feed: SourceFeed) -> None:
+        while not is_over.is_set():
+            feed.read(time.time(), counted)
+            readings[feed.name] += 1
+
+    is_over, readings = Event(), Sums[str]()
+    write(0, -1, 0)
+    feeds[0].read(time.time(), counted)
+    threads = [Thread(target=read, args=(feed,)) for feed in feeds]
+    for thread in threads:
+        thread.start()
+    expected = 0
+    for start in range(0, 40, 10):
+        for step in range(1, 10):
+            write(start + step, start or -1, 1000 * step)
+        before, end = Sums(readings), time.monotonic() + 60
+        while min(readings[feed.name] - before[feed.name] for feed in feeds) < 2:  # until the last of it is read
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        expected += 9000
+    is_over.set()
+    for thread in threads:
+        thread.join()
+    feeds[0].read(time.time(), counted)
+    # Of entries that were made anew all is counted, of those of the first reading the increase.
+    assert found == {str(job): expected + 3 * job for job in range(300)}

@@ -31,7 +31,7 @@ class Entry:
         self.unsure = False
         self.start_time: float | None = None
         self.snapshot_time: float | None = None
-        #: Who read it last.
+        #: Who was the first to read what is known.
         self.source: str | None = None
         #: The last reading that had it, and the one before, since when its increase is counted.
         self.seen = self.begin = begin
@@ -63,7 +63,8 @@ class Entry:
             self.begin, self.seen = self.seen, look.at
         elif self.source != look.source:
             self.begin = min(self.begin, self.seen - 1)  # another source has seen it in this very moment
-        self.source = look.source
+        if age > 0 or any(changes):
+            self.source = look.source
         return changes
 
     @property
