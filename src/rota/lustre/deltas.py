@@ -83,7 +83,9 @@ class Deltas:
             now: Unix seconds. If the clock was set back meanwhile, nothing was read later than this.
         """
         for name, (first, whole, last) in remembered.targets.items():
-            self._targets[name] = Target(first, None if whole is None else min(whole, now), min(last, now))
+            # What was first read in the future says nothing of what is older.
+            begun = None if first is None or first > now else first
+            self._targets[name] = Target(begun, None if whole is None else min(whole, now), min(last, now))
         for (name, job_id), standing in remembered.jobs.items():
             if standing is not None and self._remembered < self._limit:
                 target = self._targets[name]
