@@ -154,6 +154,20 @@ CASES = {
         },
         {"7": {**_LSF, "name": "sweep"}, "7[2]": {**_LSF, "name": "sweep"}},
     ),
+    "lsf, an array that only the accounting knows": Scheduler(
+        "lsb_jobid",
+        {
+            "bjobs": {"": '{"RECORDS": []}'},
+            "bacct": {
+                "": "".join(
+                    f"Job <7[{index}]>, Job Name <sweep[{index}]>, User <ann>, Project <phys>, Status <DONE>,"
+                    f" Queue <normal>, Command <x>\n{'-' * 78}\n\n"
+                    for index in (1, 2)
+                )
+            },
+        },
+        {"7": {"user": "ann", "name": "sweep", "partition": "normal", "state": "DONE", "ended": True}},
+    ),
     "lsf, none": Scheduler("lsb_jobid", {"bjobs": {"": '{"RECORDS": []}'}}, {}),
     "grid engine, one": Scheduler(
         "job_id",

@@ -170,6 +170,20 @@ def test_a_server_whose_clock_is_set_back_is_read_on(servers: tuple[Server, Serv
         assert other.counts(at + 1) == 0
 
 
+def test_times_since_the_same_boot_are_compared(servers: tuple[Server, Server]) -> None:
+    """As in 2.15.0: the source that does not own the target is ahead, and then behind."""
+    one, other = servers
+    for server in servers:
+        server.holds(5, active=100 - BEGIN, start=50 - BEGIN)
+        server.read(0)
+    other.holds(9, active=110 - BEGIN, start=50 - BEGIN)
+    assert other.counts(10) == 4
+    one.holds(8, active=109 - BEGIN, start=50 - BEGIN)
+    assert one.counts(11) == 0
+    one.holds(3, active=20 - BEGIN, start=15 - BEGIN)  # booted anew
+    assert one.counts(20) == 3
+
+
 @pytest.mark.parametrize("back", [0, 305, 1000])
 def test_counting_goes_on_after_a_restart(tmp_path: Path, back: int) -> None:
     """The clock may have been set back meanwhile."""
