@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import time
+from array import array
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rota.lustre.collector import Collector, Reading
-from rota.lustre.counters import Activity, Changes, Increase
+from rota.lustre.counters import Activity, Changes, Increase, Seen, Standing
 from rota.lustre.labels import Labels
 from rota.lustre.store import Reader, Span, Writer, tiers_of
 
@@ -125,7 +126,9 @@ def test_what_cannot_be_written_waits(tmp_path: Path, room: int, monkeypatch: py
 
     def read(at: float, counted: Counted) -> Reading:
         some = [Activity("fs-OST0000", f"{at}-{n}", at - 1, at, {"open": Increase(1, 0)}) for n in range(400)]
-        counted(some, NOTHING)
+        standing = Standing(("open",), array("q", (1, 0)), None, None, unsure=False)
+        changes = Changes({"fs-OST0000": Seen(at, at, at)}, {("fs-OST0000", one.job_id): standing for one in some})
+        counted(some, changes)
         return Reading()
 
     busy.read = read  # type: ignore[method-assign]
@@ -140,6 +143,8 @@ def test_what_cannot_be_written_waits(tmp_path: Path, room: int, monkeypatch: py
     assert collector.writing.error == ""
     assert total(tmp_path) == 400 * collector.feeds[0].readings - collector.writing.lost
     assert (collector.writing.lost > 0) == (room == 3)
+    # What is lost was counted, and so it is told, and is not counted again after a restart.
+    assert len(writer.remembered().jobs) == 400 * collector.feeds[0].readings
     assert len(lines) == 2
     assert lines[0].startswith("error: the store cannot be written")
     assert lines[1] == "the store is written again"

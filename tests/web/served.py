@@ -1,7 +1,7 @@
 """A service whose one source is made up: ``served.py FOLDER TOKEN WORDS``.
 
 ``WORDS`` is JSON: ``rates`` of bytes written in a second by job and target, ``names`` with the fields of jobs,
-``error`` for a source that fails.
+``error`` for a source that fails, ``fault`` for lookups that do.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ class Feed:
 class Names:
     """What is known of jobs."""
 
-    def __init__(self, names: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, names: dict[str, dict[str, Any]], fault: str) -> None:
         self._names = names
+        self._fault = fault
 
     def known(self, _: object, /) -> Any:
         return SimpleNamespace(jobs=self._names)
@@ -69,7 +70,7 @@ class Names:
         return tuple(sorted({field for one in self._names.values() for field in one}))
 
     def status(self) -> dict[str, Any]:
-        return {}
+        return {"plugins": {"made_up": {"asked": 1, "failed": 1, "fault": self._fault}}}
 
 
 def main() -> None:
@@ -82,7 +83,14 @@ def main() -> None:
         writer.write(feed.activities(now - back), int(now - back) + 1)
     writer.label(words.get("names", {}))
     writer.close()
-    service = Service(folder, tiers, [feed], Names(words.get("names", {})), clock=time.time, report=sys.stderr.write)
+    service = Service(
+        folder,
+        tiers,
+        [feed],
+        Names(words.get("names", {}), words.get("fault", "")),
+        clock=time.time,
+        report=sys.stderr.write,
+    )
     serve_lustre(
         service,
         folder,
