@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
-from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, choose_encoder, generate_latest
 
+from rota.api.exposition import FORMS, exposed
 from rota.api.lustre.access import Seen
 from rota.lustre.grouping import place_of
 from rota.lustre.measures import METRICS
@@ -44,7 +43,7 @@ def exporter(service: Service) -> APIRouter:
     @router.get(
         "/metrics",
         tags=["metrics"],
-        responses={200: {"content": {"text/plain": {}, "application/openmetrics-text": {}}}},
+        responses=FORMS,
     )
     def tell(
         _: Seen,
@@ -53,13 +52,7 @@ def exporter(service: Service) -> APIRouter:
         sort: Annotated[str, Query(max_length=64, description="By which metric they did most lately.")] = METRICS[1],
     ) -> Response:
         """Tell all sums, in OpenMetrics if that is accepted, and else in Prometheus's text format."""
-        registry = CollectorRegistry()
-        registry.register(_Collected([*families(service), *_jobs(service, jobs, sort)]))
-        try:
-            encoder, form = choose_encoder(accept)
-        except (TypeError, ValueError):  # a version that is none
-            encoder, form = generate_latest, CONTENT_TYPE_PLAIN_0_0_4
-        return Response(encoder(registry), headers={"Content-Type": form, "Vary": "Accept"})
+        return exposed([_Collected([*families(service), *_jobs(service, jobs, sort)])], accept)
 
     return router
 
