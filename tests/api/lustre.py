@@ -6,7 +6,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from rota.lustre.counters import Activity, Increase
+from rota.lustre.counters import Activity, Changes, Increase, Seen
 from rota.lustre.store import Writer, tiers_of
 
 from .client import Client
@@ -47,6 +47,7 @@ class Lustre(NamedTuple):
 def fill(store: Path) -> list[Activity]:
     """Fill a store with what all jobs did for twenty minutes, every ten seconds; different by job, target and time."""
     writer, found = Writer(store, tiers_of(1, EVER)), []
+    writer.write([], DAY + 1, Changes({target: Seen(DAY, DAY, DAY) for target in TARGETS}, {}))
     for end in range(DAY + 10, DAY + LONG + 1, 10):
         some = []
         for number, job in enumerate(JOBS, 1):

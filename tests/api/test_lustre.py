@@ -140,6 +140,23 @@ def test_metrics_of_jobs_are_told_if_they_are_asked_for(lustre: Lustre) -> None:
     assert lustre.client.ask("GET", "/metrics?jobs=1&sort=x").status == 400
 
 
+@pytest.mark.parametrize(
+    ("accept", "form"),
+    [
+        ("", "text/plain; version=0.0.4"),
+        ("text/html", "text/plain; version=0.0.4"),
+        ("application/openmetrics-text;version=1.0.0,text/plain;q=0.5", "application/openmetrics-text; version=1.0.0"),
+        ("text/plain;version=1.0.0;escaping=allow-utf-8", "text/plain; version=1.0.0"),
+        ("application/openmetrics-text;version=x;escaping=y", "text/plain; version=0.0.4"),
+    ],
+)
+def test_metrics_come_in_the_form_that_is_accepted(lustre: Lustre, accept: str, form: str) -> None:
+    answer = lustre.client.ask("GET", "/metrics", headers={"Accept": accept} if accept else {})
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith(form)
+    assert answer.text.endswith("# EOF\n") is form.startswith("application")
+
+
 def test_who_may_see(lustre: Lustre) -> None:
     token = (lustre.store / "token").read_text().strip()
     assert (lustre.store / "token").stat().st_mode & 0o777 == 0o600

@@ -13,6 +13,7 @@ import pytest
 
 from rota.cli.jobstats_serve import feeds_of
 from rota.cli.main import main
+from rota.lustre.deltas import Deltas
 
 from .conftest import free_port
 from .lustre import Dumps, Lustre, serving
@@ -62,11 +63,12 @@ def test_from_dumps_to_owners_and_over_a_restart(tmp_path: Path) -> None:
         rows = json.loads(done.stdout)["top"]["rows"]
         assert [(row["label"], row["totals"]["write_iops"]) for row in rows] == [("cp", 6), ("dd", 1)]
     assert not (tmp_path / "store" / "http.sock").exists()
+    dumps.add("fs-OST0000", "cp.0", 3, 3_000_000)  # meanwhile
+    dumps.add("fs-OST0001", "tar.0", 2, 2_000_000)
     with serving(tmp_path / "store", tmp_path / "log", port, "--source", source) as lustre:
-        assert _written(lustre, "user") == {"root": 6_000_000, "4294967290": 700}
-        _wait_for(lambda: _source(lustre, source)["readings"])
+        _wait_for(lambda: _written(lustre, "job") == {"cp.0": 9_000_000, "tar.0": 2_000_000, "dd.4294967290": 700})
         dumps.add("fs-OST0000", "cp.0", 1, 1)
-        _wait_for(lambda: _written(lustre, "job")["cp.0"] == 6_000_001)
+        _wait_for(lambda: _written(lustre, "job")["cp.0"] == 9_000_001)
 
 
 @pytest.mark.slow
@@ -134,7 +136,7 @@ def test_what_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str], word
 def test_sources_are_the_same_wherever_the_service_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It works in the directory of its store."""
     monkeypatch.chdir(tmp_path)
-    names = [feed.name for feed in feeds_of(("dir:dumps", "file", "/a/b", "lctl", "ssh://oss1"), 1)]
+    names = [feed.name for feed in feeds_of(("dir:dumps", "file", "/a/b", "lctl", "ssh://oss1"), 1, Deltas())]
     assert names == [f"dir:{tmp_path}/dumps", f"{tmp_path}/file", "/a/b", "lctl", "ssh://oss1"]
 
 

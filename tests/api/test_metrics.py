@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
 from prometheus_client.parser import text_string_to_metric_families
 
 if TYPE_CHECKING:
@@ -18,6 +19,17 @@ def _families(served: Served) -> dict[str, Metric]:
     assert answer.status == 200
     assert answer.headers["content-type"].startswith("text/plain; version=")
     return {family.name: family for family in text_string_to_metric_families(answer.text)}
+
+
+def test_open_metrics_where_they_are_accepted(served: Served) -> None:
+    accept = {"Accept": "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"}
+    answer = served.client.ask("GET", "/metrics", headers=accept)
+    assert answer.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
+    assert answer.text.count("# EOF") == 1
+    names = {family.name for family in open_metrics(answer.text)}  # type: ignore[no-untyped-call]
+    # An info is called so by its type there, and by its name here.
+    assert {"rota", "rota_http_requests"} < names
+    assert names - {"rota"} >= _families(served).keys() - {"rota_info"}
 
 
 def _value(families: dict[str, Metric], family: str, **labels: str) -> float:

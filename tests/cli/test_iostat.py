@@ -34,7 +34,7 @@ def _top(rows: list[dict[str, Any]], more: int = 0) -> dict[str, Any]:
 
 def _status(*errors: str) -> dict[str, Any]:
     sources = [{"name": f"s{n}", "error": error, "missed": 0, "busy_since": None} for n, error in enumerate(errors)]
-    return {"until": 1_700_006_400, "sources": sources, "writing": {"error": ""}}
+    return {"until": 1_700_006_400, "sources": sources, "writing": {"error": ""}, "lookups": {}}
 
 
 def test_a_table() -> None:
@@ -137,6 +137,12 @@ class Terminal:
         status = self.process.wait(60)
         assert termios.tcgetattr(self._other) == self.before
         return status
+
+
+def test_lookups_that_fail_are_shown() -> None:
+    plugins = {"slurm_job_id": {"fault": "sacct failed"}, "procname_uid": {"fault": ""}}
+    status = {**_status(""), "lookups": {"plugins": plugins}}
+    assert "! jobs cannot be looked up: sacct failed" in frame(_top([], more=0), status, 100, 30)
 
 
 @pytest.mark.parametrize(("end", "status"), [("q", 0), ("\x03", 130), ("SIGTERM", 143)])

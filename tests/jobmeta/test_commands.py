@@ -218,7 +218,7 @@ class TestGridEngine:
         users = {job_id: job["user"] for job_id, job in answers.jobs.items()}
         assert users == {"4147342": "shuoli", "4437956": "gpuowner", "10": "root", "22947": "jdoe"}
         assert answers.unknown == ["1"]
-        assert fake.calls("qstat") == [["-xml", "-j", "4147342,4437956,10,22947,1"]]
+        assert fake.calls("qstat") == [["-xml", "-j", "4147342,4437956,10,22947,1"], ["-xml", "-u", "*"]]
 
     def test_qacct_where_the_file_cannot_be_read(
         self, fake: Fakes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -287,7 +287,7 @@ class TestLsf:
         fake("bjobs", f'{{"RECORDS": [{", ".join(records)}]}}')
         with Lookups() as lookups:
             job = lookups.lookup(["9"], "lsb_jobid").jobs["9"]
-        assert job == {"id": "9", "plugin": "lsb_jobid", "user": "bob", "ended": False}
+        assert job == {"id": "9", "plugin": "lsb_jobid", "user": "bob", "name": "arr", "ended": False}
 
     ACCOUNTS = (DATA / "lsf-bacct-l.txt").read_text()
 

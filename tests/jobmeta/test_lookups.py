@@ -285,8 +285,8 @@ def test_status(lookups: Lookups, scheduler: Scheduler) -> None:
     assert lookups.status() == {
         "plugins": {
             "scripted": {
-                "calls": 2, "commands": 0, "asked": 4, "found": 1, "failed": 0, "last_fault": "", "kept": 4,
-                "waiting": 0,
+                "calls": 2, "commands": 0, "asked": 4, "found": 1, "failed": 0, "fault": "", "last_fault": "",
+                "kept": 4, "waiting": 0,
             }
         },
         "faults": [],
@@ -296,3 +296,35 @@ def test_status(lookups: Lookups, scheduler: Scheduler) -> None:
 def test_a_directory_that_is_missing() -> None:
     with Lookups("/nowhere") as lookups, pytest.raises(InputError, match="No such file"):
         lookups.known(["1"])
+
+
+def test_a_plugin_that_blocks_is_given_up(
+    plugins: Path, write_plugin: Write, monkeypatch: pytest.MonkeyPatch, fake: Fakes
+) -> None:
+    """What it knows after all is taken when it returns."""
+    import sys
+    from types import ModuleType
+
+    module, released = ModuleType("tests_jobmeta_blocking"), threading.Event()
+    module.released = released  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    write_plugin(
+        "blocking",
+        "from tests_jobmeta_blocking import released\n"
+        "def fetch(ids):\n"
+        "    released.wait()\n"
+        "    return {job_id: {'user': 'ann'} for job_id in ids}\n",
+    )
+    told: list[str] = []
+    clock = Clock()
+    with Lookups([plugins], variable="BLOCKING", timeout=0.2, report=told.append, clock=clock) as lookups:
+        answers = lookups.lookup(["1"])
+        assert answers.failed == ["1"]
+        assert answers.faults == ["plugin jobmeta/blocking: fetch takes longer than 0.2 s, and gives nothing"]
+        assert lookups.lookup(["2"]).faults == answers.faults == told
+        assert lookups.status()["plugins"]["blocking"]["fault"] == told[0]
+        released.set()
+        _wait_until(lookups, lambda: "1" in lookups.known(["1"]).jobs)
+        clock.now += 60
+        assert lookups.lookup(["2"]).jobs["2"]["user"] == "ann"
+        assert lookups.status()["plugins"]["blocking"]["fault"] == ""

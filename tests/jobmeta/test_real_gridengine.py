@@ -48,6 +48,8 @@ def test_live_and_finished_jobs(gridengine: None) -> None:
     job = answers.jobs[array]
     assert (job["user"], job["uid"], job["name"], job["ended"], job["cwd"]) == ("nobody", 65534, "array", False, "/")
     assert "start" in job
+    assert (job["state"] in {"r", "t"}, job["partition"], job["cpus"] in {1, 2}) == (True, "all.q", True)
+    assert "h" in str(answers.jobs[held]["state"])
     assert (answers.jobs[held]["name"], "start" in answers.jobs[held]) == ("<held>&", False)
     assert (answers.unknown, answers.faults) == (["99999"], [])
     assert (of_master.unknown, of_master.faults) == (["99999", "99998"], [])

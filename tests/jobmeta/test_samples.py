@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 #: Id, user, group, name, queue, submission, start, end, nodes, and what not all lines have.
 LOGGED_BY_PBS: list[tuple[str, str, str, str, str, int, int, int, int, dict[str, Any]]] = [
     ("6.edge.ccr.buffalo.edu", "jonesm", "ccrstaff", "impi-hybrid", "ccr", 1261424924, 1261425023, 1261427220,
-     4, {}),
-    ("6", "jonesm", "ccrstaff", "impi-hybrid", "ccr", 1261424924, 1261425023, 1261427220, 4, {}),
+     4, {"cpus": 32}),
+    ("6", "jonesm", "ccrstaff", "impi-hybrid", "ccr", 1261424924, 1261425023, 1261427220, 4, {"cpus": 32}),
     ("6464684.anonhost", "anonuser", "anongroup", "anonjob", "default", 1415579756, 1415589841, 1415599191, 1,
-     {"account": "anonaccount", "cpus": 1}),
+     {"account": "anonaccount", "cpus": 4}),
     ("2994.pbs", "anonuser", "anongroup", "anonjob", "workq", 1453756297, 1453766281, 1453766437, 5,
      {"cpus": 65}),
     ("2995.pbs", "anonuser", "anongroup", "anonjob", "anonq", 1453756297, 1453766281, 1453766437, 2,
      {"cpus": 12}),
     ("7904", "ybsbu", "caste", "test-gpu-job-1", "gpu", 1485451423, 1485451424, 1485459831, 1,
-     {"account": "caste"}),
+     {"account": "caste", "cpus": 28}),
     ("10711", "ybsbu", "caste", "test-gpu-job-2", "black", 1587912647, 1588046353, 1588146353, 1,
      {"account": "caste"}),
     ("10712", "ybsbu", "caste", "test-gpu-job-3", "black", 1587912657, 1588046363, 1588146363, 1,
-     {"account": "caste"}),
+     {"account": "caste", "cpus": 28}),
     ("3073070.[hostname_1]", "[user_1]", "[user_1]", "OOD-[hostname]_Jupyter_GPU", "gpu", 1607291960,
      1607291966, 1607328038, 1, {"account": "[project1]", "cpus": 48}),
 ]  # fmt: skip
@@ -125,7 +125,7 @@ EXPECTED: dict[tuple[str, str], dict[str, dict[str, Any]]] = {
     ("pbs_jobid", "pbspro-text_qstat_f_to_test_with_unexpected_newlines.txt"): {
         number: {
             "user": user, "group": group, "account": account, "name": name, "partition": queue, "state": state,
-            "ended": state == "C", "nodes": nodes,
+            "ended": state == "C", "nodes": nodes, "cpus": 24 * nodes,
         }
         for number, user, group, account, name, queue, state, nodes in [
             ("549159", "user_549159", "users", "account_549159", "somejob", "ShortQ", "H", 4),

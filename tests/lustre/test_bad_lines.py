@@ -153,8 +153,9 @@ def test_unknown_operations_and_long_names_are_kept() -> None:
     assert entries["x"].counters == {name.decode(): Counter(5, "furlongs")}
 
 
-def test_raw_files_one_after_another_are_of_the_target_that_was_given() -> None:
+def test_raw_files_one_after_another_are_of_different_targets() -> None:
     text = b"job_stats:\n- job_id: x\n  snapshot_time: 1\n  sync: { samples: 5, unit: reqs }\n"
     parser = JobStatsParser("here")
     found = [*parser.feed(text + b"some.other.parameter=\n- job_id: no\n" + text), *parser.close()]
-    assert [(entry.target, entry.job_id) for entry in found] == [("here", "x")] * 2
+    assert [(entry.target, entry.job_id) for entry in found] == [("here", "x"), ("here#2", "x")]
+    assert parser.findings.nameless == 2

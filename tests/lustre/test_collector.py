@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import time
+from array import array
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rota.lustre.collector import Collector, Reading
-from rota.lustre.counters import Activity, Increase
+from rota.lustre.counters import Activity, Changes, Increase, Seen, Standing
 from rota.lustre.labels import Labels
 from rota.lustre.store import Reader, Span, Writer, tiers_of
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rota.lustre.collector import Feed
+    from rota.lustre.deltas import Counted
+
+NOTHING = Changes({}, {})
 
 
 def wait_for(is_so: Callable[[], object]) -> None:
@@ -34,23 +38,24 @@ class Busy:
     def __init__(self) -> None:
         self.read_times: list[float] = []
 
-    def read(self, at: float) -> Reading:
+    def read(self, at: float, counted: Counted) -> Reading:
         self.read_times.append(at)
-        return Reading([Activity("fs-OST0000", "7", at - 1, at, {"open": Increase(1, 0)})], jobs=1, counters=1)
+        counted([Activity("fs-OST0000", "7", at - 1, at, {"open": Increase(1, 0)})], NOTHING)
+        return Reading(jobs=1, counters=1)
 
 
 class Broken:
     name = "broken"
 
-    def read(self, at: float) -> Reading:
+    def read(self, at: float, counted: Counted) -> Reading:
         raise ValueError("it is broken")
 
 
 class Partly(Busy):
     name = "partly"
 
-    def read(self, at: float) -> Reading:
-        return super().read(at)._replace(bad_lines=2, faults=("one of its files is cut",))
+    def read(self, at: float, counted: Counted) -> Reading:
+        return super().read(at, counted)._replace(bad_lines=2, faults=("one of its files is cut",))
 
 
 class Hanging:
@@ -59,9 +64,9 @@ class Hanging:
     def __init__(self) -> None:
         self.released = Event()
 
-    def read(self, at: float) -> Reading:
+    def read(self, at: float, counted: Counted) -> Reading:
         self.released.wait()
-        return Reading([])
+        return Reading()
 
 
 def total(folder: Path) -> int:
@@ -118,9 +123,15 @@ def test_what_cannot_be_written_waits(tmp_path: Path, room: int, monkeypatch: py
     ((pages,),) = writer._connection.execute("PRAGMA page_count")
     # The longest blobs do not fit.
     writer._connection.execute(f"PRAGMA max_page_count = {pages}")
-    busy.read = lambda at: Reading(  # type: ignore[method-assign]
-        [Activity("fs-OST0000", f"{at}-{n}", at - 1, at, {"open": Increase(1, 0)}) for n in range(400)]
-    )
+
+    def read(at: float, counted: Counted) -> Reading:
+        some = [Activity("fs-OST0000", f"{at}-{n}", at - 1, at, {"open": Increase(1, 0)}) for n in range(400)]
+        standing = Standing(("open",), array("q", (1, 0)), None, None, unsure=False)
+        changes = Changes({"fs-OST0000": Seen(at, at, at)}, {("fs-OST0000", one.job_id): standing for one in some})
+        counted(some, changes)
+        return Reading()
+
+    busy.read = read  # type: ignore[method-assign]
     collector = Collector([busy], writer, 1, clock=time.time, written=lambda *_: None, report=lines.append)
     collector.start()
     wait_for(lambda: collector.writing.failures >= 2)
@@ -132,6 +143,8 @@ def test_what_cannot_be_written_waits(tmp_path: Path, room: int, monkeypatch: py
     assert collector.writing.error == ""
     assert total(tmp_path) == 400 * collector.feeds[0].readings - collector.writing.lost
     assert (collector.writing.lost > 0) == (room == 3)
+    # What is lost was counted, and so it is told, and is not counted again after a restart.
+    assert len(writer.remembered().jobs) == 400 * collector.feeds[0].readings
     assert len(lines) == 2
     assert lines[0].startswith("error: the store cannot be written")
     assert lines[1] == "the store is written again"

@@ -130,3 +130,11 @@ def test_a_table_of_any_length_takes_the_memory_of_a_piece(
     assert lines[2::2] == [["sync", "1", "reqs"]] * 10
     assert lines[3::2] == [[str(10**job), "open", f"{10**job:,}", "reqs"] for job in range(1, 10)]
     assert err[-1].startswith("10 jobs, 20 counters, ")
+
+
+def test_targets_without_a_name_are_numbered_and_told(capsys: Captured, tmp_path: Path) -> None:
+    text = "job_stats:\n- job_id: 90\n  snapshot_time: 1\n  sync: { samples: 5, unit: reqs }\n"
+    (tmp_path / "dump").write_text(text * 2)
+    out, err = parse(capsys, str(tmp_path / "dump"), "--json")
+    assert [json.loads(line)["target"] for line in out.splitlines()] == ["dump", "dump#2"]
+    assert err[0] == "dump: 2 targets have no name: they are numbered by their places"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rota.lustre.counters import Activity, Increase
+from rota.lustre.counters import Activity, Changes, Increase, Seen
 from rota.lustre.grouping import place_of
 from rota.lustre.measures import METRICS
 from rota.lustre.metrics import metrics
@@ -231,3 +231,19 @@ def test_few_blocks_are_unpacked_for_one_job(tmp_path: Path, monkeypatch: pytest
         unpacked.clear()
         ask(look, Question(DAY, DAY + 10, ("read_bytes",), "target", {"job": frozenset(map(str, range(2000)))}))
         assert sum(unpacked) == 2 * 200_000  # keys and totals
+
+
+def test_the_rate_of_a_young_store_is_that_since_it_began(tmp_path: Path) -> None:
+    writer = Writer(tmp_path, tiers_of(10))
+    seen = Changes({"fs-OST0000": Seen(DAY + 600, DAY + 600, DAY + 600)}, {})
+    writer.write([], DAY + 600, seen)
+    for end in range(DAY + 1000, DAY + 1600 + 1, 10):
+        done = {"write_bytes": Increase(1, 1000)}
+        writer.write([Activity("fs-OST0000", "7", end - 10, end, done)], end)
+    with Reader(tmp_path).look() as look:
+        day = ask(look, Question(DAY + 1600 - 86400, DAY + 1600, ("write_bytes",)))
+        hours = ask(look, Question(DAY - 3600, DAY + 1600, ("write_bytes",), points=2))
+    assert (day.totals["write_bytes"].tolist(), day.seconds.tolist()) == ([61_000], [1000])
+    assert hours.totals["write_bytes"].tolist() == [0, 61_000]
+    assert hours.seconds.tolist() == [3600, 1000]
+    writer.close()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rota.lustre.counters import Activity, Increase
+from rota.lustre.grouping import place_of
 from rota.lustre.rollups import Rollups
 from rota.lustre.store import Reader, Writer, tiers_of
 
@@ -36,7 +37,9 @@ class Summed:
             self.rollups.update(written, look, 10.0 * step)
 
     def read_bytes(self, field: str) -> dict[str, int]:
-        return {owner: numbers[0] for owner, numbers in self.rollups.owners(field).items()}
+        found = self.rollups.owners(field)
+        assert {system for _, system in found} <= {"fs"}
+        return {owner: numbers[0] for (owner, _), numbers in found.items()}
 
 
 @pytest.fixture
@@ -70,7 +73,20 @@ def test_owners_count_when_they_are_known_and_sums_never_go_back(summed: Summed)
 def test_owners_beyond_all_bounds_are_together(summed: Summed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rota.lustre.rollups._MOST", 3)
     jobs = [f"j{number}" for number in range(9)]
-    summed.writer.write([Activity("t", job, 0, _DAY, {}) for job in jobs], _DAY)
+    summed.writer.write([Activity("fs-OST0000", job, 0, _DAY, {}) for job in jobs], _DAY)
     summed.writer.label({job: {"user": job.replace("j", "u")} for job in jobs})
     summed.write(1, **dict.fromkeys(jobs, 1))
     assert summed.read_bytes("user") == {"u0": 2, "u1": 2, "u2": 2, "other": 12}
+
+
+def test_owners_count_on_each_file_system(tmp_path: Path) -> None:
+    writer, reader, rollups = Writer(tmp_path, tiers_of(10)), Reader(tmp_path), Rollups()
+    done = {"read_bytes": Increase(1, 5)}
+    some = [Activity(target, "a", _DAY, _DAY + 10, done) for target in ("x-OST0000", "y-OST0000", "y-OST0001", "odd")]
+    written = writer.write(some, _DAY + 10)
+    writer.label({"a": {"user": "ann"}})
+    with reader.look() as look:
+        rollups.update(written, look, 10.0)
+    found = {name: numbers[0] for name, numbers in rollups.owners("user").items()}
+    assert found == {("ann", "x"): 5, ("ann", "y"): 10, ("ann", place_of("odd", "filesystem")): 5}
+    writer.close()

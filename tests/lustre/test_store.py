@@ -220,6 +220,17 @@ def test_a_file_that_is_no_store(tmp_path: Path) -> None:
         Reader(tmp_path).look()
 
 
+def test_a_store_of_the_layout_before_is_taken_over(tmp_path: Path) -> None:
+    Writer(tmp_path, _TIERS).close()
+    database = sqlite3.connect(tmp_path / "activity.sqlite")
+    database.executescript("DROP TABLE seen; DROP TABLE standings; PRAGMA user_version = 4;")
+    database.close()
+    writer = Writer(tmp_path, _TIERS)
+    assert writer.remembered() == ({}, {})
+    writer.close()
+    assert Reader(tmp_path).look().until == 0
+
+
 def test_nobody_else_can_read_it(tmp_path: Path) -> None:
     """Ids have users' names in them."""
     (tmp_path / "store").mkdir(mode=0o755)

@@ -1,7 +1,7 @@
 """A service whose one source is made up: ``served.py FOLDER TOKEN WORDS``.
 
 ``WORDS`` is JSON: ``rates`` of bytes written in a second by job and target, ``names`` with the fields of jobs,
-``error`` for a source that fails.
+``error`` for a source that fails, ``fault`` for lookups that do.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rota.api.lustre.serve import serve_lustre
 from rota.lustre.collector import Reading
-from rota.lustre.counters import Activity, Increase
+from rota.lustre.counters import Activity, Changes, Increase
 from rota.lustre.service import Service
 from rota.lustre.store import Writer, tiers_of
 from rota.model import RotaError
 from rota.web.lustre import lustre_pages
+
+if TYPE_CHECKING:
+    from rota.lustre.deltas import Counted
 
 #: Seconds of a step, and of what the store has when it starts.
 STEP, PAST = 10, 300
@@ -43,20 +46,22 @@ class Feed:
             for target, rate in targets.items()
         ]
 
-    def read(self, at: float) -> Reading:
+    def read(self, at: float, counted: Counted) -> Reading:
         """Read it."""
         if self._error:
             raise RotaError(self._error)
         # The first reading of counters tells of nothing: here the store has what was before.
         found, self._was_read = self.activities(at) if self._was_read else [], True
-        return Reading(found, len(found), len(found))
+        counted(found, Changes({}, {}))
+        return Reading(len(found), len(found))
 
 
 class Names:
     """What is known of jobs."""
 
-    def __init__(self, names: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, names: dict[str, dict[str, Any]], fault: str) -> None:
         self._names = names
+        self._fault = fault
 
     def known(self, _: object, /) -> Any:
         return SimpleNamespace(jobs=self._names)
@@ -65,7 +70,7 @@ class Names:
         return tuple(sorted({field for one in self._names.values() for field in one}))
 
     def status(self) -> dict[str, Any]:
-        return {}
+        return {"plugins": {"made_up": {"asked": 1, "failed": 1, "fault": self._fault}}}
 
 
 def main() -> None:
@@ -78,7 +83,14 @@ def main() -> None:
         writer.write(feed.activities(now - back), int(now - back) + 1)
     writer.label(words.get("names", {}))
     writer.close()
-    service = Service(folder, tiers, [feed], Names(words.get("names", {})), clock=time.time, report=sys.stderr.write)
+    service = Service(
+        folder,
+        tiers,
+        [feed],
+        Names(words.get("names", {}), words.get("fault", "")),
+        clock=time.time,
+        report=sys.stderr.write,
+    )
     serve_lustre(
         service,
         folder,

@@ -173,11 +173,13 @@ def test_names_are_texts(browser: Browser, serve: Serve) -> None:
 
 @pytest.mark.slow
 def test_what_fails_is_told_and_the_rest_is_shown(browser: Browser, serve: Serve) -> None:
-    page = browser.open(serve({"101": {"a-OST0000": MB}}, error="ssh: oss1: no route to host"))
+    wrong = {"error": "ssh: oss1: no route to host", "fault": "sacct failed"}
+    page = browser.open(serve({"101": {"a-OST0000": MB}}, **wrong))
     page.settled()
     page.wait("!document.getElementById('trouble').hidden")
     assert "1 of 1 sources cannot be read: made-up" in page.text("#trouble")
     assert "no route to host" in page.text("#trouble")
+    assert page.text("#lookups") == "Jobs cannot be looked up: sacct failed."
     assert page.run(ROWS)[0]["Job"] == "101"
 
 

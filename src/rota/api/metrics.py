@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Header, Response
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from rota.api.caller import Who
+from rota.api.exposition import FORMS, exposed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,13 +57,11 @@ class Metrics:
         """Give the path."""
         router = APIRouter()
 
-        @router.get("/metrics", tags=["metrics"], responses={200: {"content": {"text/plain": {}}}})
-        async def metrics(who: Who) -> Response:
-            """Give all numbers in Prometheus's text format."""
+        @router.get("/metrics", tags=["metrics"], responses=FORMS)
+        async def metrics(who: Who, accept: Annotated[str, Header()] = "") -> Response:
+            """Give all numbers, in OpenMetrics if that is accepted, and else in Prometheus's text format."""
             told = json.loads(await controller.ask(who, "metrics"))
-            registry = CollectorRegistry()
-            registry.register(_Cluster(told))
-            return Response(generate_latest(registry) + generate_latest(self._own), media_type=CONTENT_TYPE_LATEST)
+            return exposed([_Cluster(told), self._own], accept)
 
         return router
 

@@ -116,6 +116,8 @@ def _troubles(status: Mapping[str, Any]) -> list[str]:
     ]
     if status["writing"]["error"]:
         found.append(f"! the store cannot be written: {status['writing']['error']}")
+    plugins = status["lookups"].get("plugins", {})
+    found += [f"! jobs cannot be looked up: {one['fault']}" for one in plugins.values() if one["fault"]]
     if len(found) > 3:
         found[2:] = [f"! and {len(found) - 2} more"]
     return [printable(one) for one in found]

@@ -124,10 +124,11 @@ def read_sources(texts: tuple[str, ...], interval: int, timeout: float, names: N
     """
     from rota.cli.jobstats_serve import feeds_of
     from rota.lustre.clock import SteadyClock
+    from rota.lustre.deltas import Deltas
     from rota.lustre.service import Service
     from rota.lustre.store import tiers_of
 
-    feeds = feeds_of(texts, timeout)
+    feeds = feeds_of(texts, timeout, Deltas())
     with tempfile.TemporaryDirectory(prefix="rota-iostat-") as folder:
         clock = SteadyClock()
         reading = Service(Path(folder), tiers_of(interval), feeds, names, clock=clock, report=lambda _: None)

@@ -75,6 +75,11 @@ def parse(source: str, as_json: bool, timeout: float) -> None:
         jobs += findings.jobs
         counters += findings.counters + findings.zeros
         bad_lines += findings.bad_lines
+        if findings.nameless > 1:
+            echo(
+                f"{stream.target}: {findings.nameless} targets have no name: they are numbered by their places",
+                err=True,
+            )
         for bad in findings.shown:
             echo(f"{bad.target}: line {bad.number}: {bad.reason}: {bad.text!r}", err=True)
     if not as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from rota.model import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rota.lustre.deltas import Deltas
     from rota.lustre.feed import SourceFeed
 
 
@@ -62,6 +64,12 @@ def names_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--pseudonyms", default="", metavar="FIELD,…", help="Show pseudonyms of these, such as job,user,name; all: of all."
 )
+@click.option(
+    "--remote-write", metavar="URL", default="", help="Send the sums there too, as Prometheus's remote write."
+)
+@click.option(
+    "--remote-write-token", type=click.Path(path_type=Path), metavar="FILE", help="Has the bearer token for that."
+)
 @names_options
 @click.option("--timeout", default=10.0, show_default=True, help="Seconds for one command of a source or a scheduler.")
 def serve(
@@ -74,6 +82,8 @@ def serve(
     public: bool,
     group: str,
     pseudonyms: str,
+    remote_write: str,
+    remote_write_token: Path | None,
     plugin_dir: str,
     variable: str,
     jobid_name: str,
@@ -85,38 +95,52 @@ def serve(
     page there. On TCP one needs the token in the store's file `token`.
     """
     check_http()
+    from rota.api.lustre.remote_write import RemoteWrite
     from rota.api.lustre.serve import serve_lustre
     from rota.jobmeta import Lookups
     from rota.lustre.clock import SteadyClock
+    from rota.lustre.deltas import Deltas
     from rota.lustre.service import Service
     from rota.lustre.store import tiers_of
     from rota.web.lustre import lustre_pages
 
     folder = (store or default_store()).absolute()
     tiers = tiers_of(interval, keep)
-    feeds = feeds_of(sources, timeout)
+    deltas = Deltas()
+    feeds = feeds_of(sources, timeout, deltas)
     with Lookups(plugin_dir, variable=variable, jobid_name=jobid_name, timeout=timeout, report=_report) as names:
         hidden = [one.strip() for one in pseudonyms.split(",") if one.strip()]
-        service = Service(folder, tiers, feeds, names, clock=SteadyClock(), report=_report, pseudonyms=hidden)
-        serve_lustre(
-            service,
-            folder,
-            tcp,
-            group=group,
-            public=public,
-            ready=lambda where: echo(f"HTTP at {', '.join(where)}"),
-            pages=lustre_pages(),
+        service = Service(
+            folder, tiers, feeds, names, clock=SteadyClock(), report=_report, deltas=deltas, pseudonyms=hidden
         )
+        token = _read(remote_write_token) if remote_write_token else ""
+        with RemoteWrite(service, remote_write, token, _report) if remote_write else nullcontext():
+            serve_lustre(
+                service,
+                folder,
+                tcp,
+                group=group,
+                public=public,
+                ready=lambda where: echo(f"HTTP at {', '.join(where)}"),
+                pages=lustre_pages(),
+            )
 
 
-def feeds_of(sources: tuple[str, ...], timeout: float) -> list[SourceFeed]:
-    """Make feeds of sources as they are written.
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except (OSError, ValueError) as error:
+        raise InputError(f"it cannot be read: {error}", path=path) from None
+
+
+def feeds_of(sources: tuple[str, ...], timeout: float, deltas: Deltas) -> list[SourceFeed]:
+    """Make feeds of sources as they are written, which count together.
 
     Raises:
         InputError: a source cannot be read again and again, or is there twice.
         SourceError: a source is not written as one.
     """
-    from rota.lustre.feed import Owners, SourceFeed
+    from rota.lustre.feed import SourceFeed
     from rota.lustre.sources import parse_source
 
     wanted = sources or ("lctl",)
@@ -124,8 +148,7 @@ def feeds_of(sources: tuple[str, ...], timeout: float) -> list[SourceFeed]:
         raise InputError("standard input can be read once only: take a file or a directory", field="--source")
     if len(set(wanted)) < len(wanted):
         raise InputError("a source is named twice", field="--source")
-    owners = Owners()
-    return [SourceFeed(parse_source(_absolute(text)), timeout, owners) for text in wanted]
+    return [SourceFeed(parse_source(_absolute(text)), timeout, deltas) for text in wanted]
 
 
 def _absolute(source: str) -> str:

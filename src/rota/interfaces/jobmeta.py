@@ -63,6 +63,8 @@ class Command:
     ok: Sequence[int] = (0,)
     #: Variables that are added to the environment.
     env: Mapping[str, str] = field(default_factory=dict)
+    #: Seconds for which its answer is given again instead, as of a command that lists a whole queue.
+    lasts: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,9 @@ the id is not known              for `NEGATIVE` seconds
 the lookup failed                for `RETRY` seconds; what was known before stays
 ================================ ====================================================================================
 
+A plugin whose own code, without the commands that it has run, takes longer than a command may, is given up: what was
+asked of it has failed, as has all else until it returns. A thread cannot be ended, so it is waited for by itself.
+
 A plugin that fails and knows nothing at all is not asked again before `RETRY` seconds have passed, so that a scheduler
 that hangs holds up nobody twice.
 """
@@ -73,7 +76,8 @@ class Desk:
         """
         self.plugin = plugin
         self._figures = dict.fromkeys(("calls", "commands", "asked", "found", "failed"), 0)
-        self._last_fault = ""
+        #: Of the last call, and of the last that had one.
+        self._fault = self._last_fault = ""
         self._changed = changed
         self._clock = clock
         self._room = room
@@ -87,6 +91,8 @@ class Desk:
 
     def look(self, job_id: str, now: float) -> tuple[Entry | None, bool]:
         """Give what is known of an id, and whether an answer is on its way. An id that is due now is queued."""
+        if self._asked and (fault := self.plugin.stuck):
+            self._give_up(fault)
         entry = self._entries.get(job_id)
         if entry is not None:
             self._entries.move_to_end(job_id)
@@ -97,10 +103,20 @@ class Desk:
             entry = self._entries.get(job_id)
         return entry, job_id in self._waiting or job_id in self._asked
 
+    def _give_up(self, fault: str) -> None:
+        """Fail all that the plugin is asked, and will be."""
+        for job_id in (*self._asked, *self._waiting):
+            self._fail(job_id, fault)
+        self._asked = frozenset()
+        self._waiting.clear()
+        self._fault = self._last_fault = fault
+        self._figures["failed"] += 1
+        self._learned([fault])
+
     def figures(self) -> dict[str, Any]:
         """Say what was done so far; see `rota.jobmeta.Lookups.status`."""
         kept = {"kept": len(self._entries), "waiting": len(self._waiting) + len(self._asked)}
-        return {**self._figures, "last_fault": self._last_fault, **kept}
+        return {**self._figures, "fault": self._fault, "last_fault": self._last_fault, **kept}
 
     def close(self) -> None:
         """Kill the command that runs, and end the thread."""
@@ -116,8 +132,8 @@ class Desk:
         if self._closed:
             self._fail(job_id, "lookups have ended")
             return
-        if self._clock() < self._resume:
-            self._fail(job_id, self._last_fault)
+        if self._clock() < self._resume or self.plugin.stuck:
+            self._fail(job_id, self.plugin.stuck or self._last_fault)
             return
         self._waiting[job_id] = None
         if self._thread is None:
@@ -161,7 +177,7 @@ class Desk:
             self._figures, (1, batch.commands, len(ids), len(batch.found), int(bool(fault))), strict=True
         ):
             self._figures[name] += more
-        self._last_fault = fault or self._last_fault
+        self._fault, self._last_fault = fault, fault or self._last_fault
         if fault and not batch.found:
             self._resume = now + RETRY
             for job_id in self._waiting:

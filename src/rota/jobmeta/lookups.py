@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 ROOM = 200_000
 #: Different faults that are remembered.
 FAULTS = 50
+#: Seconds between two looks whether a plugin that is waited for is stuck.
+_LOOK = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,7 @@ class Lookups:
                     late = [job_id for job_id, desk in waiting.items() if not self._sort(job_id, desk, now, answers)]
                     answers.pending.extend(late)
                     return answers.in_order(asked)
-                self._changed.wait(left)
+                self._changed.wait(_LOOK if left is None else min(left, _LOOK))
 
     def read(self, text: str, ids: Iterable[str], plugin: str) -> Answers:
         """Look jobs up in a text that a command of their scheduler has printed, and run none.
@@ -183,7 +185,8 @@ class Lookups:
 
         Returns:
             ``plugins``: for each that was used ``calls`` of its ``fetch``, ``commands`` run, ids ``asked`` and
-            ``found``, calls that ``failed``, the ``last_fault``, and how many ids it has ``kept`` and ``waiting``.
+            ``found``, calls that ``failed``, the ``fault`` of the last one, the ``last_fault`` of any, and how many ids
+            it has ``kept`` and ``waiting``.
             ``faults``: the last different ones.
         """
         with self._changed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -55,10 +56,20 @@ class Plugin:
         self._matches = loaded.functions.get("matches")
         self._normalize = loaded.functions.get("normalize")
         self._parse = loaded.functions.get("parse")
+        #: Since when its own code runs without giving anything: seconds of `time.monotonic`; ``None``: it does not.
+        self._since: float | None = None
 
     def close(self) -> None:
         """Kill the command that runs, and run no other."""
         self._runner.close()
+
+    @property
+    def stuck(self) -> str:
+        """Why it is to be given up, if its own code runs for longer than a command may; else nothing."""
+        since, longest = self._since, self._runner.timeout
+        if since is None or time.monotonic() - since <= longest:
+            return ""
+        return f"plugin jobmeta/{self.name}: fetch takes longer than {longest:g} s, and gives nothing"
 
     @property
     def has_matches(self) -> bool:
@@ -136,8 +147,10 @@ class Plugin:
     def _call(self, ids: list[str], batch: Batch) -> tuple[list[Any], str]:
         """Call `fetch`; give its answers, and why it broke off, if it did."""
         answers: list[Any] = []
+        self._since = time.monotonic()
         try:
             for answer in self._answers(ids, batch):
+                self._since = time.monotonic()
                 answers.append(answer)
                 if len(answers) > len(ids) + MAX_EXTRA:
                     return answers, f"fetch gave more than {MAX_EXTRA:,} answers too many"
@@ -146,6 +159,8 @@ class Plugin:
         except BaseException as exc:  # noqa: BLE001 - a plugin may raise anything
             raise_if_interrupted()
             return answers, f"fetch raised {blame(exc, self._candidate)}"
+        finally:
+            self._since = None
         return answers, ""
 
     def _answers(self, ids: list[str], batch: Batch) -> Iterator[Any]:
@@ -172,7 +187,9 @@ class Plugin:
             fault = "it asks for a command, but has no matches(job_id): ids that nobody has checked are not passed on"
             batch.faults.append(f"plugin jobmeta/{self.name}: {fault}")
             return Answer("", fault, NOT_STARTED)
+        self._since = None
         answer, fault = self._runner.run(command)
+        self._since = time.monotonic()
         batch.commands += 1
         if fault:
             batch.faults.append(f"plugin jobmeta/{self.name}: {fault}")

@@ -51,6 +51,8 @@ class Runner:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
+        #: The last command whose answer lasts, and until when.
+        self._lasting: tuple[Command, Ran, float] | None = None
 
     def close(self) -> None:
         """Kill the command that runs, and start no other."""
@@ -60,7 +62,17 @@ class Runner:
                 kill(self._process)
 
     def run(self, command: Command) -> Ran:
-        """Run a command to its end, or to one of its limits."""
+        """Run a command to its end, or to one of its limits, if there is no answer of it that lasts."""
+        if self._lasting is not None:
+            last, ran, until = self._lasting
+            if last == command and time.monotonic() < until:
+                return ran
+        ran = self._run(command)
+        if command.lasts and not ran.fault:
+            self._lasting = command, ran, time.monotonic() + command.lasts
+        return ran
+
+    def _run(self, command: Command) -> Ran:
         name = command.argv[0] if command.argv else "a command without a name"
         secret = secrets.token_hex(8)
         try:

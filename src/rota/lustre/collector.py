@@ -12,10 +12,13 @@ from threading import Condition, Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from rota.lustre.counters import Changes
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rota.lustre.counters import Activity
+    from rota.lustre.counters import Activity, Seen, Standing
+    from rota.lustre.deltas import Counted
     from rota.lustre.store import Writer, Written
 
 #: Activities that wait to be written, at most.
@@ -25,9 +28,8 @@ _PATIENCE = 0.5
 
 
 class Reading(NamedTuple):
-    """What a source gave at one moment."""
+    """What a source gave at one moment, besides what was counted."""
 
-    activities: Sequence[Activity]
     #: Entries of jobs, and their counters that are not zero.
     jobs: int = 0
     counters: int = 0
@@ -46,11 +48,12 @@ class Feed(Protocol):
     def name(self) -> str:
         """What it is called."""
 
-    def read(self, at: float) -> Reading:
-        """Read; anything that it raises is counted, and costs this reading.
+    def read(self, at: float, counted: Counted, /) -> Reading:
+        """Read; anything that it raises is noted, and costs what was not counted until then.
 
         Args:
             at: The time, Unix seconds, as the collector has it.
+            counted: Takes what was done, and what is to be remembered of it, in the order in which it was counted.
         """
 
 
@@ -127,6 +130,8 @@ class Collector:
         self._stop = Event()
         self._changed = Condition()
         self._waiting: list[Activity] = []
+        self._targets: dict[str, Seen] = {}
+        self._jobs: dict[tuple[str, str], Standing | None] = {}
         self.feeds = [FeedState(feed.name) for feed in feeds]
         self.writing = WriteState()
         self._writing = Thread(target=self._write_all, name="write")
@@ -168,7 +173,7 @@ class Collector:
         begun, at = monotonic(), self._clock()
         state.busy_since = at
         try:
-            found = feed.read(at)
+            found = feed.read(at, self._count)
         except Exception as error:  # noqa: BLE001 - whatever a source does, the others go on
             self._note(state, [str(error) or type(error).__name__])
         else:
@@ -177,10 +182,15 @@ class Collector:
             state.readings += 1
             state.jobs, state.counters, state.untracked = found.jobs, found.counters, found.untracked
             state.bad_lines += found.bad_lines
-            with self._changed:
-                self._waiting += found.activities
         finally:
             state.seconds, state.busy_since = monotonic() - begun, None
+
+    def _count(self, activities: Sequence[Activity], changes: Changes) -> None:
+        """Have activities wait until they are written, together with what is to be remembered then."""
+        with self._changed:
+            self._waiting += activities
+            self._targets.update(changes.targets)
+            self._jobs.update(changes.jobs)
 
     def _note(self, state: FeedState, faults: Sequence[str]) -> None:
         """Note what failed, and tell the administrator what is new of it."""
@@ -202,17 +212,19 @@ class Collector:
                         break
             self._write()
             moment = self._next(self._clock())
-        if self._waiting:
+        if self._waiting or self._jobs:
             self._write()
 
     def _write(self) -> None:
         with self._changed:
             activities, self._waiting = self._waiting, []
+            changes = Changes(self._targets, self._jobs)
+            self._targets, self._jobs = {}, {}
         begun, state = monotonic(), self.writing
         try:
-            written = self._writer.write(activities, self._clock())
+            written = self._writer.write(activities, self._clock(), changes)
         except sqlite3.Error as error:
-            self._keep(activities, str(error))
+            self._keep(activities, changes, str(error))
             return
         if state.error:
             self._report("the store is written again")
@@ -226,7 +238,7 @@ class Collector:
         except Exception as error:  # noqa: BLE001 - readings go on, whatever becomes of them
             self._report(f"error: what follows from a step failed: {type(error).__name__}: {error}")
 
-    def _keep(self, activities: list[Activity], error: str) -> None:
+    def _keep(self, activities: list[Activity], changes: Changes, error: str) -> None:
         """Keep activities for the next time, and if they become too many, the newest of them."""
         state = self.writing
         state.failures += 1
@@ -235,6 +247,8 @@ class Collector:
         state.error = error
         with self._changed:
             self._waiting[:0] = activities
+            self._targets = {**changes.targets, **self._targets}
+            self._jobs = {**changes.jobs, **self._jobs}
             over = max(len(self._waiting) - _WAITING, 0)
             del self._waiting[:over]
             state.lost += over

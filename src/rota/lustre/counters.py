@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Mapping
 
 _BUCKET = re.compile(rb"(\w{1,16})\s*:\s*(\d{1,18})\b").findall
 
@@ -67,3 +71,31 @@ class Activity(NamedTuple):
     end: float
     #: By operation, as `rota.lustre.metrics` names it in every generation; only those that happened.
     increases: dict[str, Increase]
+
+
+class Standing(NamedTuple):
+    """What was last counted of one job on one target, so that counting goes on from there."""
+
+    #: Operations; and of each, in turn, samples and total.
+    names: tuple[str, ...]
+    numbers: array[int]
+    start_time: float | None
+    snapshot_time: float | None
+    #: Whether there may be other operations, which could not be read.
+    unsure: bool
+
+
+class Seen(NamedTuple):
+    """When a target was read first and last with all of its entries, and last at all: Unix seconds of the reader."""
+
+    first: float | None
+    whole: float | None
+    last: float
+
+
+class Changes(NamedTuple):
+    """What is to be remembered together with some activities: without it they would be counted again."""
+
+    targets: Mapping[str, Seen]
+    #: By target and job id; ``None``: it is to be forgotten.
+    jobs: Mapping[tuple[str, str], Standing | None]

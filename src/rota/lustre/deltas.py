@@ -20,6 +20,12 @@ an entry that is missing                   nothing. A dump is not made at one mo
 A reading that fails, or that ends early, changes nothing for the entries that it did not reach. A counter that could
 not be read is counted when it can be read again.
 
+Several sources may have one target, and one may be behind the other: its text was begun earlier, or is a copy. All
+count from the same entries, so that whoever reads something first counts it, and nobody counts it again. Of an entry
+that another source has read last, what is behind counts nothing, and less than before is an entry made anew only if it
+is ahead; that is told by ``snapshot_time`` and ``start_time``. Where these say nothing, the source that owns the target
+is believed: the one that had it first, until it is read without it, cannot be read, or is not for a minute.
+
 Times are the reader's own. ``snapshot_time`` says when a job was last active, not when it was read.
 """
 
@@ -27,183 +33,162 @@ from __future__ import annotations
 
 import sys
 from array import array
-from itertools import chain
-from operator import sub
+from itertools import islice
+from threading import Lock
 from typing import TYPE_CHECKING
 
-from rota.lustre.counters import Activity, Increase
+from rota.lustre.counters import Activity, Changes, Increase, Seen
+from rota.lustre.entries import Entry, Look, Target, pairs
 from rota.lustre.metrics import operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from rota.lustre.counters import JobStats
+    from rota.lustre.counters import JobStats, Standing
     from rota.lustre.job_stats import Findings
+
+    #: Takes what jobs did, and what is to be remembered so that it is not counted again.
+    Counted = Callable[[list[Activity], Changes], object]
 
 #: Entries that are remembered, of all targets; one takes about 400 bytes.
 LIMIT = 2_000_000
 #: Readings of a target after which an entry that was in none of them is forgotten.
 MISSED_READINGS = 3
-#: Before this, Unix seconds are none but seconds since a boot.
-EPOCH = 1e9
-
-
-class _Entry:
-    """What is known of one job on one target."""
-
-    __slots__ = ("begin", "missed", "names", "numbers", "seen", "start_time", "unsure")
-
-    def __init__(self, begin: float) -> None:
-        #: Operations; and of each, in turn, samples and total.
-        self.names: tuple[str, ...] = ()
-        self.numbers = array("q")
-        #: Whether there may be others, which could not be read.
-        self.unsure = False
-        self.start_time: float | None = None
-        #: The last reading that had it, and the one before, since when its increase is counted.
-        self.seen = self.begin = begin
-        #: Whole readings since then.
-        self.missed = 0
-
-    def advance(self, job: JobStats, at: float, names: tuple[str, ...], numbers: array[int]) -> array[int] | None:
-        """Take over what was read, and tell by how much it is more, in the order of the names that are then known.
-
-        ``None``: it is the older of two of the same reading.
-        """
-        is_second = self.seen == at
-        younger = 0.0 if job.start_time is None or self.start_time is None else job.start_time - self.start_time
-        changes = None if younger else self._grow(job, names, numbers)
-        if changes is None:
-            if is_second and younger <= 0:
-                return None
-            self.names, self.numbers, self.unsure = names, numbers, False
-            changes = numbers
-        if job.start_time is not None:
-            self.start_time = job.start_time
-        if not is_second:
-            self.begin, self.seen, self.missed = self.seen, at, 0
-        return changes
-
-    def _grow(self, job: JobStats, names: tuple[str, ...], numbers: array[int]) -> array[int] | None:
-        """Take over counters of the same entry. ``None``, and nothing is taken over: one is less than before."""
-        before = self.numbers
-        if names != self.names:
-            known = dict(zip(self.names, _pairs(before), strict=True))
-            read = dict(zip(names, _pairs(numbers), strict=True))
-            for name, counter in known.items():
-                read.setdefault(name, counter if job.damaged else (0, 0))
-            names, numbers = tuple(read), array("q", chain.from_iterable(read.values()))
-            first = read if self.unsure else dict.fromkeys(read, (0, 0))
-            before = array("q", chain.from_iterable((first | known).values()))
-        changes = array("q", map(sub, numbers, before))
-        if min(changes, default=0) < 0:
-            return None
-        self.names, self.numbers = names, numbers
-        self.unsure = self.unsure and job.damaged
-        return changes
-
-
-class _Target:
-    __slots__ = ("entries", "first", "last", "untracked", "whole")
-
-    def __init__(self) -> None:
-        self.entries: dict[str, _Entry] = {}
-        #: The first and the last reading of all entries, and the last of any.
-        self.first: float | None = None
-        self.whole: float | None = None
-        self.last = 0.0
-        #: Entries of this reading that were too many.
-        self.untracked = 0
+#: Seconds after which a target belongs to nobody whose source has not been read with it, if it is not read more seldom.
+_PATIENCE = 60.0
+#: Entries that are counted at once, while other sources wait.
+_BATCH = 1000
 
 
 class Deltas:
-    """The readings of any number of targets, and what happened between them."""
+    """The readings of any number of targets by any number of sources, and what happened between them. For any threads.
+
+    Args:
+        limit: Entries that are remembered. What is over it is not counted: see `Turn.untracked`.
+    """
 
     def __init__(self, limit: int = LIMIT) -> None:
-        """Begin with nothing.
-
-        Args:
-            limit: Entries that are remembered. What is over it is not counted: see `untracked`.
-        """
         self._limit = limit
-        self._targets: dict[str, _Target] = {}
+        #: Whoever counts has it.
+        self.lock = Lock()
+        self._targets: dict[str, Target] = {}
         self._remembered = 0
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
 
-    @property
-    def untracked(self) -> int:
-        """Entries that the last readings of all targets had, and that were too many to remember."""
-        return sum(target.untracked for target in self._targets.values())
-
-    def activities(self, jobs: Iterable[JobStats], findings: Findings, at: float) -> Iterator[Activity]:
-        """Tell what each job did since the readings before. One that did nothing is left out.
-
-        A job that is in a dump twice may be told twice: add it up.
+    def restore(self, remembered: Changes, now: float) -> None:
+        """Go on where `Changes` have led, before anything is read.
 
         Args:
-            jobs: One reading, of any targets. What it raises is passed on, and no entry counts as missing.
-            findings: Of the parser that gives them; looked at when they have ended.
-            at: When they were read: Unix seconds of a clock that is never set back.
+            remembered: All that was to be remembered.
+            now: Unix seconds. If the clock was set back meanwhile, nothing was read later than this.
+        """
+        for name, (first, whole, last) in remembered.targets.items():
+            # What was first read in the future says nothing of what is older.
+            begun = None if first is None or first > now else first
+            self._targets[name] = Target(begun, None if whole is None else min(whole, now), min(last, now))
+        for (name, job_id), standing in remembered.jobs.items():
+            if standing is not None and self._remembered < self._limit:
+                target = self._targets[name]
+                entry = target.entries[sys.intern(job_id)] = Entry(target.last)
+                entry.restore(standing)
+                target.newest = max(target.newest, standing.snapshot_time or 0)
+                self._remembered += 1
+
+    def turn(self, source: str, at: float, counted: Counted) -> Turn:
+        """Begin to read a source once.
+
+        Args:
+            source: Its name.
+            at: When: Unix seconds of a clock that is never set back.
+            counted: Takes what is counted, while nobody else counts.
+        """
+        return Turn(self, source, at, counted)
+
+    def activities(self, jobs: Iterable[JobStats], findings: Findings, at: float, source: str = "") -> list[Activity]:
+        """Count one reading of which nothing is remembered elsewhere: see `Turn.read`."""
+        found: list[Activity] = []
+        turn = self.turn(source, at, lambda some, _: found.extend(some))
+        try:
+            turn.read(jobs, findings)
+        finally:
+            turn.end()
+        return found
+
+    def look(self, name: str, source: str, at: float) -> Look:
+        """Begin to read a target. Like all that follows here it is for `Turn`, which has the lock.
 
         Raises:
-            ValueError: A target was read before, for this moment or a later one.
+            ValueError: It was read before, for this moment or a later one.
         """
-        begun: dict[str, _Target] = {}
-        for job in jobs:
-            target = begun.get(job.target)
-            if target is None:
-                target = begun[job.target] = self._begin(job.target, at)
-            activity = self._count(job, target, at)
-            if activity is not None:
-                yield activity
-        for name, is_whole in findings.targets.items():
-            target = begun.get(name) or self._begin(name, at)
-            if is_whole:
-                self._end_whole(target, at)
-
-    def _begin(self, name: str, at: float) -> _Target:
-        target = self._targets.setdefault(name, _Target())
-        if at <= target.last:
+        target = self._targets.setdefault(name, Target())
+        if at <= target.readers.get(source, 0.0):
             raise ValueError(f"target {name} was read for this moment already: it is there twice")
-        target.last = at
+        target.readers[source] = at
+        target.last = max(target.last, at)
         target.untracked = 0
-        return target
+        if target.owner is None or at - target.owned > max(_PATIENCE, 2 * target.pause):
+            target.owner, target.owned = source, at
+        if target.owner == source:
+            target.pause, target.owned = at - target.owned, at
+        return Look(name, target, source, at, target.owner == source, target.newest)
 
-    def _end_whole(self, target: _Target, at: float) -> None:
-        """Note who is missing; forget who was missing too often."""
+    def leave(self, source: str, names: Iterable[str]) -> None:
+        """Have nobody own what a source owns, but for these."""
+        names = set(names)
+        for name, target in self._targets.items():
+            if target.owner == source and name not in names:
+                target.owner = None
+
+    def forget(self, name: str) -> Iterable[str]:
+        """Forget a target, and tell whose entries it had."""
+        gone = self._targets.pop(name, Target()).entries
+        self._remembered -= len(gone)
+        return gone
+
+    def end_whole(self, look: Look) -> Iterator[str]:
+        """Note who is missing; forget who was missing too often, and tell who that is."""
+        target = look.target
         if not target.untracked:
-            target.whole = at
-            target.first = target.first or at
-        for job_id, entry in [item for item in target.entries.items() if item[1].seen != at]:
+            target.whole = max(look.at, target.whole or 0)
+            target.first = target.first or look.at
+        for job_id, entry in [item for item in target.entries.items() if item[1].seen < look.at]:
             entry.missed += 1
             if entry.missed >= MISSED_READINGS:
                 del target.entries[job_id]
                 self._remembered -= 1
+                yield job_id
 
-    def _count(self, job: JobStats, target: _Target, at: float) -> Activity | None:
+    def count(self, job: JobStats, look: Look) -> tuple[Entry | None, Activity | None]:
+        """Count an entry. Give it if it has changed, and what was done."""
+        target = look.target
         names, numbers = self._flatten(job)
         entry = target.entries.get(job.job_id)
-        if entry is not None:
-            changes = entry.advance(job, at, names, numbers)
-        elif self._remembered >= self._limit:
-            target.untracked += 1
-            target.whole = None  # whoever is new later may be one of these
-            return None
-        else:
-            entry = target.entries[sys.intern(job.job_id)] = _Entry(at if target.whole is None else target.whole)
+        is_new = entry is None
+        if entry is None:
+            if not look.is_owner and not look.is_ahead(job):
+                return None, None
+            if self._remembered >= self._limit:
+                target.untracked += 1
+                target.whole = None  # whoever is new later may be one of these
+                return None, None
+            entry = target.entries[sys.intern(job.job_id)] = Entry(look.at if target.whole is None else target.whole)
+            entry.source = look.source
             self._remembered += 1
-            changes = entry.advance(job, at, names, numbers)
-            if target.whole is None or _is_older(job, target):
-                entry.unsure = job.damaged
-                return None
-        if changes is None or entry.begin == at or not any(changes):
-            return None
+        changes = entry.advance(job, look, names, numbers)
+        target.newest = max(target.newest, job.snapshot_time or 0)
+        if is_new and (target.whole is None or look.is_older(job)):
+            entry.unsure = job.damaged
+            return entry, None
+        if changes is None or not any(changes):
+            return entry if is_new else None, None
+        if entry.begin == entry.seen:
+            return entry, None
         increases = {
             name: Increase(samples, total)
-            for name, (samples, total) in zip(entry.names, _pairs(changes), strict=True)
+            for name, (samples, total) in zip(entry.names, pairs(changes), strict=True)
             if samples or total
         }
-        return Activity(job.target, job.job_id, entry.begin, at, increases)
+        return entry, Activity(look.name, job.job_id, entry.begin, entry.seen, increases)
 
     def _flatten(self, job: JobStats) -> tuple[tuple[str, ...], array[int]]:
         """Tell the operations of an entry, and samples and total of each, in turn."""
@@ -217,10 +202,83 @@ class Deltas:
         return self._names.setdefault(key, key), numbers
 
 
-def _is_older(job: JobStats, target: _Target) -> bool:
-    """Tell whether an entry was there before its target was first read, and was missed then."""
-    return job.start_time is not None and target.first is not None and EPOCH < job.start_time < target.first
+class Turn:
+    """One reading of one source, of one or more texts: see `Deltas.turn`."""
 
+    def __init__(self, deltas: Deltas, source: str, at: float, counted: Counted) -> None:
+        self._deltas = deltas
+        self._source = source
+        self._at = at
+        self._counted = counted
+        self._begun: dict[str, Look] = {}
 
-def _pairs(numbers: array[int]) -> Iterator[tuple[int, int]]:
-    return zip(numbers[::2], numbers[1::2], strict=True)
+    @property
+    def untracked(self) -> int:
+        """Entries that were too many to remember."""
+        return sum(look.target.untracked for look in self._begun.values())
+
+    def read(self, jobs: Iterable[JobStats], findings: Findings) -> None:
+        """Count what each job did since the readings before. One that did nothing is left out.
+
+        A job that is in a dump twice may be told twice: add it up.
+
+        Args:
+            jobs: Of any targets. What it raises is passed on, and no entry counts as missing.
+            findings: Of the parser that gives them; looked at when they have ended.
+
+        Raises:
+            ValueError: A target was read before, for this moment or a later one.
+        """
+        looks: dict[str, Look] = {}
+        following = iter(jobs)
+        while True:
+            batch: list[JobStats] = []
+            try:
+                batch.extend(islice(following, _BATCH))
+            finally:  # what was read before something failed counts
+                self._count(batch, looks)
+            if not batch:
+                break
+        with self._deltas.lock:
+            forgotten: dict[tuple[str, str], Standing | None] = {}
+            for name, is_whole in findings.targets.items():
+                look = self._look(name, looks)
+                if is_whole and look.is_owner:
+                    forgotten |= {(name, job_id): None for job_id in self._deltas.end_whole(look)}
+            self._counted([], Changes({name: look.target.seen_at for name, look in looks.items()}, forgotten))
+
+    def begin_anew(self, names: Iterable[str]) -> None:
+        """Forget all that is known of targets, none of which was read yet."""
+        with self._deltas.lock:
+            for name in names:
+                gone = {(name, job_id): None for job_id in self._deltas.forget(name)}
+                self._counted([], Changes({name: Seen(None, None, 0.0)}, gone))
+
+    def end(self) -> dict[str, str]:
+        """End, whether or not all could be read. Tell which targets belong to another source, and to which."""
+        with self._deltas.lock:
+            self._deltas.leave(self._source, self._begun)
+            return {name: str(look.target.owner) for name, look in self._begun.items() if not look.is_owner}
+
+    def _count(self, batch: Iterable[JobStats], looks: dict[str, Look]) -> None:
+        activities: list[Activity] = []
+        changed: dict[tuple[str, str], Standing | None] = {}
+        with self._deltas.lock:
+            try:
+                for job in batch:
+                    look = self._look(job.target, looks)
+                    entry, activity = self._deltas.count(job, look)
+                    if entry is not None:
+                        changed[job.target, job.job_id] = entry.standing
+                    if activity is not None:
+                        activities.append(activity)
+            finally:
+                if changed:
+                    seen = {name: looks[name].target.seen_at for name in {name for name, _ in changed}}
+                    self._counted(activities, Changes(seen, changed))
+
+    def _look(self, name: str, looks: dict[str, Look]) -> Look:
+        look = looks.get(name)
+        if look is None:
+            look = looks[name] = self._begun[name] = self._deltas.look(name, self._source, self._at)
+        return look

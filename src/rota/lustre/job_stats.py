@@ -12,6 +12,9 @@ or release, only by what the line says:
 ``NAME: { samples: 1, … }``     a counter: see `rota.lustre.counter_lines`
 =============================== ==================================================================================
 
+A text may have several targets and no name, as of ``lctl get_param -n`` or ``cat */job_stats``: each ``job_stats:`` for
+which there is no name begins another one. They are told apart by their place: ``NAME``, ``NAME#2``, ``NAME#3`` ….
+
 A counter may be broken over several lines, as consoles do. Of a counter that is there twice, the first counts. An
 entry whose ``job_id`` cannot be read is passed over whole, as nobody can tell whose it is.
 
@@ -88,6 +91,8 @@ class Findings:
     bad_lines: int = 0
     #: The first of them.
     shown: list[BadLine] = field(default_factory=list)
+    #: How many targets there were without a name.
+    nameless: int = 0
     #: Every target that was named, those without jobs included, and whether all of its entries were found.
     targets: dict[str, bool] = field(default_factory=dict)
 
@@ -110,6 +115,8 @@ class JobStatsParser:
         self._zeros = zeros
         #: Whether the lines that come are about jobs. At the start they should be.
         self._is_ours = True
+        #: Whether the target that was begun has no `job_stats:` yet.
+        self._is_open = False
         #: The entry that is being read; none where nobody can tell whose the counters are.
         self._job: JobStats | None = None
         self._nameless = False
@@ -240,7 +247,7 @@ class JobStatsParser:
             self._begin_parameter(*match.groups())
         elif line.rstrip() == b"job_stats:":
             self._end_job()
-            self._begin_target(self._target if self._is_ours else self._default_target)
+            self._begin_target(self._target if self._is_open else self._next_nameless())
         elif self._is_ours and not line.isspace() and line:
             if line.count(b"{") > line.count(b"}"):
                 return True
@@ -252,9 +259,19 @@ class JobStatsParser:
         self._is_ours = match is not None and value.strip() in {b"", b"job_stats:"}
         if match and self._is_ours:
             self._begin_target(match[1].decode("utf-8", "backslashreplace"))
+            self._is_open = not value.strip()
+        else:
+            self._is_open = False
+
+    def _next_nameless(self) -> str:
+        """Name the next target without a name."""
+        self.findings.nameless += 1
+        place = self.findings.nameless
+        return self._default_target if place == 1 else f"{self._default_target}#{place}"
 
     def _begin_target(self, name: str) -> None:
         self._is_ours = True
+        self._is_open = False
         self._nameless = False
         self._target = name
         self.findings.targets.setdefault(name, True)
@@ -267,6 +284,8 @@ class JobStatsParser:
             self._bad(number, line, "a job_id longer than any")
             self._lose_entries()
         else:
+            if not self.findings.targets:
+                self._begin_target(self._next_nameless())
             self.findings.targets.setdefault(self._target, True)
             self._job = JobStats(self._target, raw_id, decode(raw_id), None, None, {})
 

@@ -81,7 +81,7 @@ class Answer(NamedTuple):
     end: int
     #: Seconds.
     step: int
-    #: How much of each step has been read, seconds; it is less than a step at the end.
+    #: How much of each step has been read, seconds; it is less than a step at the end, and where the store begins.
     seconds: NDArray[np.int64]
     #: The groups that did something, the largest first; the empty text: jobs of which the field is not known.
     labels: list[str]
@@ -289,8 +289,9 @@ class _Asked:
 
     def _seconds(self) -> Numbers:
         starts = np.arange(self._begin, self._end, self._step)
-        read = self._look.until - starts
-        return np.where(read > 0, read.clip(max=self._step), self._step)
+        ends = np.minimum(starts + self._step, self._look.until)
+        read = ends - np.maximum(starts, self._look.begun)
+        return np.where(read > 0, read, self._step)
 
     def _spans(self, step: int) -> Iterator[Span]:
         return cover(self._look.kept, self._begin, self._end, step)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from rota.lustre.collector import Feed
     from rota.lustre.counters import Activity
+    from rota.lustre.deltas import Deltas
     from rota.lustre.labels import Names
     from rota.lustre.store import Tier, Written
 
@@ -33,6 +34,7 @@ class Service:
         names: Knows jobs.
         clock: Gives Unix seconds.
         report: Takes a line for the administrator.
+        deltas: What the sources count with; it goes on where the store has it. ``None``: they begin anew.
         pseudonyms: Fields of jobs that are shown as pseudonyms: see `rota.lustre.store.veil`.
 
     Raises:
@@ -48,6 +50,7 @@ class Service:
         *,
         clock: Callable[[], float],
         report: Callable[[str], object],
+        deltas: Deltas | None = None,
         pseudonyms: Collection[str] = (),
     ) -> None:
         if unknown := set(pseudonyms) - {ALL, JOB, *names.fields()}:
@@ -59,6 +62,8 @@ class Service:
         self._clock = clock
         self._report = report
         self._writer = Writer(folder, tiers)
+        if deltas is not None:
+            deltas.restore(self._writer.remembered(), clock())
         self._labels = Labels(names, self._writer.label)
         self._collector = Collector(feeds, self._writer, tiers[0].step, clock=clock, written=self._take, report=report)
         #: Looks at the store, for any thread.
@@ -82,6 +87,10 @@ class Service:
         """End. What was read is written."""
         self._collector.stop()
         self._writer.close()
+
+    def now(self) -> float:
+        """Tell the time by the collector's clock, Unix seconds."""
+        return self._clock()
 
     def fields(self) -> tuple[str, ...]:
         """Name what may be known of jobs."""

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Query, Response
-from prometheus_client import CollectorRegistry
+from fastapi import APIRouter, Header, Query, Response
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from rota.api.exposition import FORMS, exposed
 from rota.api.lustre.access import Seen
 from rota.lustre.grouping import place_of
 from rota.lustre.measures import METRICS
@@ -41,18 +40,27 @@ def exporter(service: Service) -> APIRouter:
     """Give the path."""
     router = APIRouter()
 
-    @router.get("/metrics", tags=["metrics"], responses={200: {"content": {"text/plain": {}}}})
+    @router.get(
+        "/metrics",
+        tags=["metrics"],
+        responses=FORMS,
+    )
     def tell(
         _: Seen,
+        accept: Annotated[str, Header()] = "",
         jobs: Annotated[int, Query(ge=0, le=_MOST_JOBS, description="So many jobs, those that did most.")] = 0,
         sort: Annotated[str, Query(max_length=64, description="By which metric they did most lately.")] = METRICS[1],
     ) -> Response:
-        """Tell all sums in Prometheus's text format."""
-        registry = CollectorRegistry()
-        registry.register(_Collected([*_health(service.status()), *_sums(service), *_jobs(service, jobs, sort)]))
-        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+        """Tell all sums, in OpenMetrics if that is accepted, and else in Prometheus's text format."""
+        return exposed([_Collected([*families(service), *_jobs(service, jobs, sort)])], accept)
 
     return router
+
+
+def families(service: Service) -> Iterator[Metric]:
+    """Give all but what is told of single jobs."""
+    yield from _health(service.status())
+    yield from _sums(service)
 
 
 class _Collected:
@@ -73,7 +81,7 @@ def _sums(service: Service) -> Iterator[Metric]:
     ]
     yield from _five("target", ("target", "kind", "filesystem"), targets)
     for field in OWNERS:
-        yield from _five(field, (field,), [((name,), of) for name, of in service.rollups.owners(field).items()])
+        yield from _five(field, (field, "filesystem"), list(service.rollups.owners(field).items()))
 
 
 def _jobs(service: Service, count: int, sort: str) -> Iterator[Metric]:

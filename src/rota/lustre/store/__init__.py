@@ -5,6 +5,7 @@
 `tiers`      which steps there are, how long each is kept, and which of them answer a question
 `names`      numbers for operations, targets and jobs
 `database`   the file
+`standings`  what counting goes on from
 `writer`     what is written
 `reader`     what is read
 `known`      what is known of jobs

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FILE = "activity.sqlite"
 #: Written as SQLite's user_version: another layout gets another number.
-_LAYOUT = 4
+_LAYOUT = 5
 #: Seconds to wait while another process has the file.
 _PATIENCE = 10.0
 _SCHEMA = """
@@ -36,6 +36,14 @@ CREATE TABLE summaries (
 ) WITHOUT ROWID;
 CREATE TABLE labels (job INTEGER PRIMARY KEY, fields TEXT NOT NULL, version INTEGER NOT NULL);
 CREATE INDEX labels_version ON labels (version);
+"""
+#: What counting goes on from. Names are kept as they are: what did nothing yet has no code.
+_STANDINGS = """
+CREATE TABLE seen (target BLOB PRIMARY KEY, first REAL, whole REAL, last REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE standings (
+  target BLOB NOT NULL, job BLOB NOT NULL, start_time REAL, snapshot_time REAL, unsure INTEGER NOT NULL,
+  names TEXT NOT NULL, numbers BLOB NOT NULL, PRIMARY KEY (target, job)
+) WITHOUT ROWID;
 """
 
 
@@ -64,7 +72,9 @@ def open_to_write(folder: Path) -> sqlite3.Connection:
 def _make(made: sqlite3.Connection, path: Path) -> None:
     (layout,) = made.execute("PRAGMA user_version").fetchone()
     if layout == 0:
-        made.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {_LAYOUT}; COMMIT;")
+        made.executescript(f"BEGIN; {_SCHEMA} {_STANDINGS} PRAGMA user_version = {_LAYOUT}; COMMIT;")
+    elif layout == _LAYOUT - 1:
+        made.executescript(f"BEGIN; {_STANDINGS} PRAGMA user_version = {_LAYOUT}; COMMIT;")
     elif layout != _LAYOUT:
         raise InputError(f"the store has layout {layout}, which this version cannot read", path=path)
 

@@ -121,6 +121,14 @@ class Look:
         """Until when all is there that was read in time, Unix seconds."""
         return self.kept[0].high
 
+    @property
+    def begun(self) -> int:
+        """Since when it is read, Unix seconds: when the first target was read, or the first job did something."""
+        (read,) = self._connection.execute("SELECT min(first) FROM seen").fetchone()
+        first = self._connection.execute("SELECT first FROM jobs WHERE code = 0").fetchone()
+        step = self.kept[0].step
+        return min((int(one // step * step) for one in (read, *(first or ())) if one is not None), default=self.until)
+
     def segments(
         self, spans: Iterable[Span], part: Part = Part.WHOLE, jobs: NDArray[np.int64] | None = None
     ) -> Iterator[tuple[int, Segment]]:

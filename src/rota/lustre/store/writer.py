@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rota.lustre.counters import Changes
 from rota.lustre.store.database import open_to_write
 from rota.lustre.store.names import JOBS, OPERATIONS, TARGETS, Codes, bytes_of
 from rota.lustre.store.segment import Segment, add, key_of, pack, segment_of, unpack
+from rota.lustre.store.standings import remember, remembered
 from rota.lustre.store.tiers import Kept
 from rota.model import InputError
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 _DEFECT = 1 << 53
 #: The sums over all targets are kept if they are as many times shorter.
 _SHORTER = 3
+_NO_CHANGES = Changes({}, {})
 
 
 class Written(NamedTuple):
@@ -79,12 +82,17 @@ class Writer:
         """End."""
         self._connection.close()
 
-    def write(self, activities: Iterable[Activity], now: float) -> Written:
+    def remembered(self) -> Changes:
+        """Give what counting goes on from."""
+        return remembered(self._connection)
+
+    def write(self, activities: Iterable[Activity], now: float, changes: Changes = _NO_CHANGES) -> Written:
         """Keep activities, make the steps that are over, and forget what is too old, in one transaction.
 
         Args:
             activities: What jobs did.
             now: Unix seconds; an activity that ends later than the step after that counts as if it ended then.
+            changes: What is to be remembered with them.
 
         Raises:
             sqlite3.Error: nothing was written, as when the disk is full; the caller may try again.
@@ -101,6 +109,7 @@ class Writer:
                 steps[start] = segment
                 dropped += lost
                 self._add(start, segment)
+            remember(self._connection, changes)
             # Until here all is there that was read in time.
             self._connection.execute("UPDATE tiers SET high = max(high, ?) WHERE step = ?", (latest, step))
             for finer, coarser in pairwise(self._tiers):

@@ -1,7 +1,7 @@
 """Flux: ids such as ``ƒiFkbMhFM``, asked of ``flux jobs``.
 
 Before 2.15.2 Lustre wrote the two bytes of ``ƒ`` as ``??``. ``flux jobs`` prints a list for several jobs, and the bare
-object for one.
+object for one. Before 0.83 it says only the number ``id``, which is the same in base 10.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from rota.interfaces.jobmeta import Command, LookupFailedError, known
+from rota.interfaces.jobmeta import Command, LookupFailedError, known, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,6 +26,7 @@ FIELDS = (
 COMMANDS = ("flux",)
 
 _PATTERN = re.compile(r"(?:ƒ|f|\?\?)([1-9A-HJ-NP-Za-km-z]{1,12})")
+_DIGITS = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 def matches(job_id: str) -> bool:
@@ -54,15 +55,26 @@ def parse(text: str) -> Iterator[Metadata]:
         said = json.loads(text)
     except ValueError as exc:
         raise LookupFailedError(f"flux jobs printed no JSON that can be read: {exc}") from None
-    for job in said.get("jobs", [said]):
-        if isinstance(job, dict) and "jobid" in job:
-            yield _metadata(job)
+    said = said if isinstance(said, dict) else {}
+    jobs = said.get("jobs", [said])
+    found = [job for job in jobs if isinstance(job, dict) and ("jobid" in job or isinstance(job.get("id"), int))]
+    if jobs and not found:
+        raise unreadable("flux jobs", text)
+    yield from map(_metadata, found)
+
+
+def _base58(number: int) -> str:
+    digits = ""
+    while number or not digits:
+        number, digit = divmod(number, len(_DIGITS))
+        digits = _DIGITS[digit] + digits
+    return f"f{digits}"
 
 
 def _metadata(job: dict[str, Any]) -> Metadata:
     state = job.get("status") or job.get("state")
     return known(
-        id=job["jobid"],
+        id=job.get("jobid") or _base58(job["id"]),
         user=job.get("username"),
         uid=job.get("userid"),
         account=job.get("bank"),

@@ -1,7 +1,9 @@
 """Grid Engine of all makes (SGE, Son of Grid Engine, UGE, Open Cluster Scheduler): ids that are numbers.
 
-``qstat -xml -j`` knows the jobs that wait or run; the accounting file, or for a few jobs ``qacct``, those that have
-ended. All tasks of an array share an id. Ids start again at 1 after ten million: of several records the newest counts.
+``qstat -xml -j`` knows the jobs that wait or run, and in most makes neither their state nor queue nor slots, which the
+list of all jobs has, asked for once in `LASTS` seconds. The accounting file, or for a few jobs ``qacct``, knows those
+that have ended. All tasks of an array share an id: its state is that of one that runs, if one does, and its slots are
+those of all that do. Ids start again at 1 after ten million: of several records the newest counts.
 
 Known defects: the answer about an unknown job may be no well-formed XML; ``<`` in a name may be ``%lt;``; times are
 seconds, milliseconds in UGE 8.6 and microseconds in Open Cluster Scheduler 9.
@@ -29,8 +31,12 @@ FIELDS = (
 )  # fmt: skip
 COMMANDS = ("qconf",)  # PBS has a qstat, too
 
+#: Seconds for which a list of all jobs is good.
+LASTS = 30.0
 #: Jobs of one batch for which qacct is called where there is no accounting file to read: it reads all of it each time.
 _MOST_CALLS = 10
+#: What of a job only the list of all jobs has.
+_OF_LIST = frozenset({"state", "partition", "cpus"})
 #: Columns of the accounting file.
 _ACCOUNTING = {
     "partition": 0, "group": 2, "user": 3, "name": 4, "id": 5, "account": 6, "submit": 8, "start": 9, "end": 10,
@@ -57,6 +63,10 @@ def fetch(ids: Sequence[str]) -> Asking:
     """Ask the queue about all, and the accounting about what it does not know."""
     answer = yield Command(("qstat", "-xml", "-j", ",".join(ids)), ok=(0, 1))
     jobs = list(parse(answer.stdout)) if answer.stdout.lstrip().startswith("<") else []
+    if any(_OF_LIST - job.keys() for job in jobs):
+        listing = yield Command(("qstat", "-xml", "-u", "*"), lasts=LASTS)
+        listed = {job["id"]: job for job in (_from_xml(listing.stdout) if listing.stdout.lstrip()[:1] == "<" else [])}
+        jobs = [{**_chosen(listed.get(job["id"], {})), **job} for job in jobs]
     yield from jobs
     missing = sorted(set(ids) - {str(job["id"]) for job in jobs})
     if missing:
@@ -65,6 +75,10 @@ def fetch(ids: Sequence[str]) -> Asking:
         raise LookupFailedError(f"qstat failed: {answer.stderr.strip() or 'no message'}")
     if missing and not answer.returncode and answer.stdout.lstrip()[:1] not in {"", "<"}:
         raise unreadable("qstat", answer.stdout)
+
+
+def _chosen(job: Metadata) -> Metadata:
+    return {name: value for name, value in job.items() if name in _OF_LIST}
 
 
 def _finished(ids: Sequence[str]) -> Generator[Command, Answer, list[Metadata]]:
@@ -98,9 +112,23 @@ def _from_xml(text: str) -> list[Metadata]:
     if "<unknown_jobs" in text[:1000]:  # which may be no well-formed XML, and says nothing else
         return []
     root = read_xml("qstat", text)
-    # A job is an element of djob_info, djob_info itself in UGE, and a job_list of the whole queue.
+    # A job is an element of djob_info, djob_info itself in UGE, and in the whole queue a job_list for each task.
     found = [*root.iterfind("djob_info/element"), *root.iter("djob_info"), *root.iter("job_list")]
-    return [_of_queue(number, job) for job in found if (number := job.findtext("JB_job_number"))]
+    jobs: dict[str, Metadata] = {}
+    for job in found:
+        if number := job.findtext("JB_job_number"):
+            jobs[number] = _with_task(jobs.get(number), _of_queue(number, job))
+    return list(jobs.values())
+
+
+def _with_task(before: Metadata | None, task: Metadata) -> Metadata:
+    """Add a task to what is known of its array."""
+    if before is None:
+        return task
+    running = [one for one in (before, task) if "partition" in one]
+    if len(running) < 2:
+        return running[0] if running else before
+    return {**task, **before, "cpus": int(before.get("cpus", 0)) + int(task.get("cpus", 0))}
 
 
 def _of_queue(number: str, job: Element) -> Metadata:

@@ -39,6 +39,8 @@ _HEADER = re.compile(
     r"Job <([1-9][0-9]*)(?:\[([0-9]+)\])?>(?:, Job Name <(.*)>)?, User <([^<>]*)>, Project <([^<>]*)>"
     r"(?:, [^<>]* <[^<>]*>)*?, Status <([A-Z]+)>, Queue <([^<>]*)>, Command <.*"
 )
+#: What LSF adds to the name of an array: the index of an element, or all of them.
+_ELEMENTS = re.compile(r"\[[0-9,:-]+\](?:%[0-9]+)?\Z")
 #: What lines that go on begin with.
 _INDENT = " " * 21
 
@@ -138,10 +140,16 @@ def _metadata(row: Mapping[str, str]) -> Metadata:
     index, cpus = row.get("index", ""), row.get("cpus", "")
     return known(**{
         **{name: value for name, value in row.items() if name},
+        "name": _name(row.get("name", ""), index),
         "index": index if index != "0" else None,
         "cpus": int(cpus) if cpus.isdecimal() else None,
         "ended": row.get("state") in _ENDED,
     })  # fmt: skip
+
+
+def _name(name: str, index: str) -> str:
+    """Give the name of a job, or of the array whose element it is."""
+    return name if index in {"", "0"} else _ELEMENTS.sub("", name)
 
 
 def _from_bacct(text: str) -> Iterator[Metadata]:
@@ -187,7 +195,7 @@ def _from_log(text: str) -> Iterator[Metadata]:
                 index=index if index != "0" else None,
                 user=words[11],
                 account=account,
-                name=name,
+                name=_name(name, index),
                 partition=words[12],
                 state={"32": "EXIT", "64": "DONE"}.get(status),
                 ended=True,

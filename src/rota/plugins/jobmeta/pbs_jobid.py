@@ -30,7 +30,10 @@ FIELDS = (
 )  # fmt: skip
 COMMANDS = ("pbsnodes",)  # Grid Engine has a qstat, too
 
-_PATTERN = re.compile(r"([0-9]{1,12}(?:\[[0-9]*\])?)(?:\.((?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9.-]*))?")
+#: A number; of an element of an array with its index, in early releases of Torque as in ``123-4.server``.
+_PATTERN = re.compile(r"([0-9]{1,12}(?:\[[0-9]*\]|-[0-9]{1,9}(?=\.))?)(?:\.((?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9.-]*))?")
+#: A part of what Torque grants: nodes, by number or by name, each with so many processors.
+_NODES = re.compile(r"(?:([0-9]+)|[^:+]+)((?::[^:+]+)*)").fullmatch
 #: Unknown, and finished.
 _NOT_FOUND = (0, 35, 153)
 _ENDED = frozenset({"F", "X", "C", "M"})
@@ -183,14 +186,28 @@ def _metadata(job_id: str, fields: Mapping[str, Any]) -> Metadata:
         partition=fields.get("queue"),
         state=fields.get("job_state"),
         ended=fields.get("job_state") in _ENDED,
-        submit=_number(fields.get("submit")),
-        start=_number(fields.get("start")),
-        end=_number(fields.get("end")),
+        # In JSON and in text most times are no seconds, and have no time zone.
+        submit=_number(fields.get("submit") or fields.get("ctime")),
+        start=_number(fields.get("start") or fields.get("start_time")),
+        end=_number(fields.get("end") or fields.get("comp_time")),
         nodes=_number(nodes),
-        cpus=_number(fields.get("Resource_List.ncpus")),
+        # Torque has ``ncpus=1`` beside nodes for which it means nothing.
+        cpus=_processors(str(fields.get("Resource_List.nodes") or "")) or _number(fields.get("Resource_List.ncpus")),
         cwd=fields.get("Variable_List.PBS_O_WORKDIR") or fields.get("init_work_dir"),
     )
 
 
 def _number(value: object) -> int | None:
     return int(str(value)) if str(value).isdecimal() else None
+
+
+def _processors(nodes: str) -> int | None:
+    """Add up what Torque is asked for, such as ``2:ppn=8+n17:ppn=4:gpus=1``; ``None``: nothing of processors."""
+    total = 0
+    for part in nodes.split("+") if "ppn=" in nodes else ():
+        found = _NODES(part)
+        if found is None:
+            return None
+        each = re.search(r":ppn=([0-9]{1,6})(?![^:])", found[2])
+        total += int(found[1] or 1) * int(each[1] if each else 1)
+    return total or None

@@ -2,7 +2,8 @@
 
 A job's environment has the raw id, which each element of an array has its own of. ``sacct`` knows running and finished
 jobs, if there is accounting and the caller may see others' jobs (``PrivateData``). If it does not know all, ``squeue``
-is asked for all jobs: with several ids it would fetch them all, too, and then fail if one is unknown.
+is asked for all jobs: with several ids it would fetch them all, too, and then fail if one is unknown. That is asked
+once in `LASTS` seconds, however many batches of ids there are.
 
 Job names are what users like. Fields are told apart by a delimiter that nobody can know beforehand, so that no name
 looks like another job's line.
@@ -29,6 +30,8 @@ FIELDS = (
     "nodelist", "cpus", "cwd", "cluster",
 )  # fmt: skip
 COMMANDS = ("sacct", "squeue")
+#: Seconds for which a list of all jobs is good.
+LASTS = 30.0
 
 #: Columns of sacct, and of squeue with its letters, by the field that they give.
 _SACCT = {
@@ -72,7 +75,7 @@ def fetch(ids: Sequence[str]) -> Asking:
     trouble = answer.returncode == 1 and "disabled" not in answer.stderr
     if wanted:
         letters = SEPARATOR.join(_SQUEUE.values()) + SEPARATOR
-        listing = yield Command(("squeue", "-h", "-a", "-t", "all", "-o", letters), env=_SECONDS)
+        listing = yield Command(("squeue", "-h", "-a", "-t", "all", "-o", letters), env=_SECONDS, lasts=LASTS)
         for job in latest(rows(listing.stdout, tuple(_SQUEUE))):
             if job["id"] in wanted:
                 wanted.discard(str(job["id"]))

@@ -114,7 +114,7 @@ function drawFigures(who) {
   }));
 }
 
-function drawCollector({ sources, store, writing, now, until }, who) {
+function drawCollector({ sources, store, writing, lookups, now, until }, who) {
   const rows = sources.map((one) => {
     const state = element("td", { className: `text${one.error ? " bad" : ""}`, textContent: one.error ? printable(one.error) : one.last ? "well" : "not read so far" });
     return [printable(one.name), state, one.last ? clockTime(one.last, true) : "–", count(one.readings), count(one.failures + one.missed),
@@ -123,6 +123,8 @@ function drawCollector({ sources, store, writing, now, until }, who) {
   fillPlain(byId("sources"), ["Source", "State", "Last read", "Readings", "Failed or missed", "Jobs", "Bad lines", "Took"], rows, 2);
   const late = writing.error ? ` It cannot write: ${printable(writing.error)}.` : "";
   byId("store").textContent = `The store has ${prefixed(store.bytes, "B")}, and all until ${clockTime(until, true)}.${late}`;
+  const unknown = Object.values(lookups.plugins ?? {}).map((one) => one.fault).filter(Boolean);
+  byId("lookups").textContent = unknown.length ? `Jobs cannot be looked up: ${unknown.map(printable).join("; ")}.` : "";
   const failing = sources.filter((one) => one.error);
   if (failing.length) trouble(`${failing.length} of ${sources.length} sources cannot be read: ${printable(failing[0].name)}: ${printable(failing[0].error)}`);
   else if (!Object.values(who.all.totals).some(Boolean) && !sources.some((one) => one.jobs)) {

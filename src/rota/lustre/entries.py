@@ -1,0 +1,167 @@
+"""What is known of each job on each target from the readings before: see `rota.lustre.deltas` for the rules."""
+
+from __future__ import annotations
+
+from array import array
+from itertools import chain
+from operator import sub
+from typing import TYPE_CHECKING, NamedTuple
+
+from rota.lustre.counters import Seen, Standing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rota.lustre.counters import JobStats
+
+#: Before this, Unix seconds are none but seconds since a boot.
+EPOCH = 1e9
+
+
+class Entry:
+    """What is known of one job on one target."""
+
+    __slots__ = ("begin", "missed", "names", "numbers", "seen", "snapshot_time", "source", "start_time", "unsure")
+
+    def __init__(self, begin: float) -> None:
+        #: Operations; and of each, in turn, samples and total.
+        self.names: tuple[str, ...] = ()
+        self.numbers = array("q")
+        #: Whether there may be others, which could not be read.
+        self.unsure = False
+        self.start_time: float | None = None
+        self.snapshot_time: float | None = None
+        #: Who was the first to read what is known.
+        self.source: str | None = None
+        #: The last reading that had it, and the one before, since when its increase is counted.
+        self.seen = self.begin = begin
+        #: Whole readings since then.
+        self.missed = 0
+
+    def advance(self, job: JobStats, look: Look, names: tuple[str, ...], numbers: array[int]) -> array[int] | None:
+        """Take over what was read, and tell by how much it is more, in the order of the names that are then known.
+
+        ``None``: it is the older of two of the same reading, or behind what another source has read.
+        """
+        self.missed = 0
+        age = 1 if self.source == look.source else _age(job, self)
+        if age is None:
+            age = 1 if look.is_owner else -1
+        if age < 0:
+            return None
+        is_second = self.seen >= look.at
+        younger = 0.0 if job.start_time is None or self.start_time is None else job.start_time - self.start_time
+        changes = None if younger else self._grow(job, names, numbers)
+        if changes is None:
+            if age == 0 or (is_second and self.source == look.source and younger <= 0):
+                return None
+            self.names, self.numbers, self.unsure = names, numbers, False
+            changes = numbers
+        self.start_time = self.start_time if job.start_time is None else job.start_time
+        self.snapshot_time = self.snapshot_time if job.snapshot_time is None else job.snapshot_time
+        if not is_second:
+            self.begin, self.seen = self.seen, look.at
+        elif self.source != look.source:
+            self.begin = min(self.begin, self.seen - 1)  # another source has seen it in this very moment
+        if age > 0 or any(changes):
+            self.source = look.source
+        return changes
+
+    @property
+    def standing(self) -> Standing:
+        """What has to be remembered of it."""
+        return Standing(self.names, self.numbers, self.start_time, self.snapshot_time, self.unsure)
+
+    def restore(self, standing: Standing) -> None:
+        """Take over what was remembered."""
+        self.names, self.numbers, self.start_time, self.snapshot_time, self.unsure = standing
+
+    def _grow(self, job: JobStats, names: tuple[str, ...], numbers: array[int]) -> array[int] | None:
+        """Take over counters of the same entry. ``None``, and nothing is taken over: one is less than before."""
+        before = self.numbers
+        if names != self.names:
+            known = dict(zip(self.names, pairs(before), strict=True))
+            read = dict(zip(names, pairs(numbers), strict=True))
+            for name, counter in known.items():
+                read.setdefault(name, counter if job.damaged else (0, 0))
+            names, numbers = tuple(read), array("q", chain.from_iterable(read.values()))
+            first = read if self.unsure else dict.fromkeys(read, (0, 0))
+            before = array("q", chain.from_iterable((first | known).values()))
+        changes = array("q", map(sub, numbers, before))
+        if min(changes, default=0) < 0:
+            return None
+        self.names, self.numbers = names, numbers
+        self.unsure = self.unsure and job.damaged
+        return changes
+
+
+class Target:
+    """What is known of one target."""
+
+    __slots__ = ("entries", "first", "last", "newest", "owned", "owner", "pause", "readers", "untracked", "whole")
+
+    def __init__(self, first: float | None = None, whole: float | None = None, last: float = 0.0) -> None:
+        self.entries: dict[str, Entry] = {}
+        #: The first and the last reading of all entries, and the last of any.
+        self.first = first
+        self.whole = whole
+        self.last = last
+        #: By source: the last reading.
+        self.readers: dict[str, float] = {}
+        #: Whose it is, when that one was read with it, and how long after the time before.
+        self.owner: str | None = None
+        self.owned = self.pause = 0.0
+        #: The youngest `snapshot_time`.
+        self.newest = 0.0
+        #: Entries of this reading that were too many.
+        self.untracked = 0
+
+    @property
+    def seen_at(self) -> Seen:
+        """What has to be remembered of it, besides its entries."""
+        return Seen(self.first, self.whole, self.last)
+
+
+class Look(NamedTuple):
+    """One reading of one target."""
+
+    name: str
+    target: Target
+    source: str
+    at: float
+    is_owner: bool
+    #: The youngest `snapshot_time` that was read before.
+    newest: float
+
+    def is_ahead(self, job: JobStats) -> bool:
+        """Tell whether a new entry cannot be one that the target had before, and that is forgotten."""
+        first = self.target.first
+        started = job.start_time is not None and first is not None and job.start_time > max(first, EPOCH)
+        return started or (job.snapshot_time or 0) > max(self.newest, EPOCH)
+
+    def is_older(self, job: JobStats) -> bool:
+        """Tell whether an entry was there before the target was first read, and was missed then."""
+        first = self.target.first
+        return job.start_time is not None and first is not None and EPOCH < job.start_time < first
+
+
+def _age(job: JobStats, entry: Entry) -> int | None:
+    """Tell whether what was read is ahead (1) of what is known, behind it (-1) or the same (0). ``None``: who knows."""
+    start = _order(job.start_time, entry.start_time)
+    # Times since a boot can be compared if it is the same boot.
+    is_same = job.start_time is not None and job.start_time == entry.start_time
+    active = _order(job.snapshot_time, entry.snapshot_time, 0.0 if is_same else EPOCH)
+    if 1 in {start, active}:  # the clocks of two servers of a target may differ
+        return 1
+    return start if active is None or start == -1 else active
+
+
+def _order(one: float | None, other: float | None, first: float = EPOCH) -> int | None:
+    if one is None or other is None or min(one, other) < first:
+        return None
+    return (one > other) - (one < other)
+
+
+def pairs(numbers: array[int]) -> Iterator[tuple[int, int]]:
+    """Give samples and total of each operation."""
+    return zip(numbers[::2], numbers[1::2], strict=True)
