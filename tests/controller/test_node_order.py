@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 _CONF = """
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
-NodeName=n08,n10,n1,n2,n3 CPUs=4 RealMemory=4000
+NodeName=n08,n10,n1,n2 CPUs=4 RealMemory=4000
+NodeName=n3 CPUs=4 RealMemory=4000 Feature=x
 NodeSet=some Nodes=n10,n2
+NodeSet=tagged Feature=x
 PartitionName=debug Nodes=ALL Default=YES DefMemPerCPU=100
 PartitionName=short Nodes=some,n08 DefMemPerCPU=100
 """
@@ -66,3 +68,17 @@ def test_hostlists_of_files_keep_their_order(cluster: LiveCluster) -> None:
     assert cluster.run("scontrol", "show", "hostnames", "n1, n2").stdout == "n1\nn2\n"
     refused = cluster.run("scontrol", "show", "hostlist", "n[1-2]-ib", check=False)
     assert (refused.returncode, refused.stderr) == (1, "Invalid hostlist: n[1-2]-ib\n")
+
+
+def test_node_sets_stand_for_nodes(cluster: LiveCluster) -> None:
+    assert "NodeSets=some\n   Nodes=n[2,08,10]\n" in cluster.run("scontrol", "show", "partition", "short").stdout
+    cluster.run("scontrol", "create", "partitionname=new", "nodes=tagged,n1,some")
+    assert "NodeSets=some,tagged\n   Nodes=n[1-3,10]\n" in cluster.run("scontrol", "show", "partition", "new").stdout
+    cluster.run("scontrol", "update", "partitionname=new", "nodes=n1")
+    shown = cluster.run("scontrol", "show", "partition", "new").stdout
+    assert "   Nodes=n1\n" in shown
+    assert "NodeSets" not in shown
+    cluster.run("scontrol", "update", "nodename=tagged,n2", "state=drain", "reason=set")
+    assert "n[2-3] set\n" in cluster.run("sinfo", "-h", "-R", "-o", "%N %E").stdout
+    refused = cluster.run("scontrol", "update", "partitionname=new", "nodes=none", check=False)
+    assert (refused.returncode, refused.stderr) == (1, "slurm_update error: Invalid node name specified\n")

@@ -99,6 +99,8 @@ def _partition(part: PartitionLine, view: View) -> Iterator[str]:
         f"MaxNodes={most} MaxTime={longest} MinNodes={part.min_nodes} LLN={_yes(part.least_loaded)} "
         f"MaxCPUsPerNode={cpus_of_node}"
     )
+    if part.node_sets:
+        yield f"NodeSets={','.join(part.node_sets)}"
     yield f"Nodes={fold_sorted(part.nodes) or NULL}"
     share = share_text(exclusive=part.exclusive, most=part.max_share, force=part.force_share)
     yield (

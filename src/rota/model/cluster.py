@@ -53,6 +53,8 @@ class ClusterConfig:
     cores_apart: bool = False
     #: What topology.conf says; it counts with ``TopologyPlugin=topology/tree``.
     switches: tuple[Switch, ...] = ()
+    #: Names of the nodes of each ``NodeSet``.
+    node_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Let keys be given in any case.

@@ -36,6 +36,8 @@ class Partition:
     name: str
     #: Nodes, a bitmap over the configuration's nodes.
     nodes: int
+    #: The node sets that are among them, in the order of the configuration.
+    node_sets: tuple[str, ...] = ()
     state: PartitionState = PartitionState.UP
     default: bool = False
     #: Largest time limit in seconds; ``None``: UNLIMITED.
