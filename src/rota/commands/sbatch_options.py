@@ -71,7 +71,7 @@ OPTIONS: dict[str, Option | Flag] = {
     "mincpus": Option("min_cpus_per_node", read.number_of("--mincpus")),
     "nice": Option("nice", read.nice, needed=False),
     "no-requeue": Flag("requeue", value=False),
-    "nodelist": Option("required_nodes", read.named_hosts),
+    "nodelist": Option("required_nodes", read.hosts),
     "nodes": Option("nodes", read.node_counts),
     "ntasks": Option("num_tasks", read.number_of("--ntasks")),
     "ntasks-per-core": Option("ntasks_per_core", read.number_of("--ntasks-per-core")),
