@@ -105,7 +105,7 @@ _NO_MEANING = (
     "input mail-type mail-user mcs-label network output power profile wckey wrap"
 )
 OPTIONS.update((name, Option("", str)) for name in _NO_MEANING.split())
-OPTIONS["no-kill"] = Option("", str, needed=False)
+OPTIONS["no-kill"] = Option("", unused.no_kill, needed=False)
 OPTIONS["propagate"] = Option("", unused.resource_limits, needed=False)
 OPTIONS["acctg-freq"] = Option("", unused.measuring)
 OPTIONS["core-spec"] = Option("", unused.number_as_text("--core-spec"))

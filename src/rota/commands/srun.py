@@ -73,7 +73,6 @@ _NOT_DONE = [
     "gpu-freq",
     "het-group",
     "no-allocate",
-    "no-kill",
     "preserve-env",
     "profile",
     "prolog",

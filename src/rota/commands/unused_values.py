@@ -34,6 +34,13 @@ def measuring(text: str) -> str:
     return text
 
 
+def no_kill(text: str) -> str:
+    """Check ``--no-kill``: nothing, or ``off`` and ``no`` that take it back."""
+    if text.lower() not in {"", "set", "off", "no"}:
+        raise ValueError
+    return text
+
+
 def resource_limits(text: str) -> str:
     """Check ``--propagate``: ``ALL``, ``NONE``, or names of limits in capitals, with or without ``RLIMIT_``."""
     if text not in {"ALL", "NONE"}:
