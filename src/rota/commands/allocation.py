@@ -54,7 +54,6 @@ _NOT_DONE = (
     "gid",
     "gpu-bind",
     "gpu-freq",
-    "profile",
     "reboot",
     "uid",
     "x11",

@@ -74,7 +74,6 @@ _NOT_DONE = [
     "het-group",
     "no-allocate",
     "preserve-env",
-    "profile",
     "prolog",
     "reboot",
     "resv-ports",
