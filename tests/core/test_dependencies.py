@@ -121,7 +121,8 @@ def test_of_a_job_that_waits_in_vain_only_what_is_not_satisfied_is_shown() -> No
         rota.end(failed, 1)
         job = rota.submit(dependency=f"afternotok:{failed.job_id},afterok:{failed.job_id},afterany:{runs.job_id}")
         assert where(rota, job) == NEVER
-        assert rota.engine.view.line(job).dependency == f"afterok:{failed.job_id}(failed),afterany:{runs.job_id}(unfulfilled)"
+        shown = rota.engine.view.line(job).dependency
+        assert shown == f"afterok:{failed.job_id}(failed),afterany:{runs.job_id}(unfulfilled)"
 
 
 def test_a_job_that_is_queued_again_is_still_waited_for() -> None:
