@@ -75,7 +75,7 @@ def test_a_partition_is_what_its_line_says() -> None:
     """Each attribute has another value than its default, but for those that go against another."""
     words = [
         "PartitionName=p",
-        "Nodes=a,s",
+        "Nodes=a",
         "State=DRAIN",
         "Default=YES",
         "MaxTime=600",
@@ -105,7 +105,7 @@ def test_a_partition_is_what_its_line_says() -> None:
         "DenyQOS=d",
         "Hidden=YES",
     ]
-    config = ClusterConfig(cluster_name="c", nodes=(Node(name="a"),), partitions=(), node_sets={"s": ("a",)})
+    config = ClusterConfig(cluster_name="c", nodes=(Node(name="a"),), partitions=())
     bare = Partition(name="p", nodes=0)
     keys = {key.lower(): value for key, _, value in (word.partition("=") for word in words[1:])}
     found = with_keys(config, bare, keys)

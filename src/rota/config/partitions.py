@@ -128,8 +128,7 @@ def read_partitions(
             continue
         if name in partitions:
             raise record.error("partitionname", f"partition {name} is defined twice")
-        partition = _partition(name, record, _nodes(record, bits, machine), tres)
-        write(partition, node_sets=_sets_of(record, node_sets))
+        partition = _partition(name, record, _nodes(record, bits, machine), tres, node_sets)
         write(partition, over_time_limit=read_over_time_limit(record, over_time_limit))
         partitions[name] = partition
         if not partition.nodes:
@@ -161,8 +160,7 @@ def with_keys(config: ClusterConfig, before: Partition, keys: Mapping[str, str])
 
     def read(line: Line) -> Partition:
         record = Record(line, {})
-        partition = _partition(before.name, record, _nodes(record, bits, machine), tres)
-        write(partition, node_sets=_sets_of(record, config.node_sets))
+        partition = _partition(before.name, record, _nodes(record, bits, machine), tres, config.node_sets)
         write(partition, over_time_limit=read_over_time_limit(record, before.over_time_limit))
         return partition
 
@@ -219,13 +217,16 @@ def _bitmap(record: Record, bits: Mapping[str, int]) -> int:
     return nodes
 
 
-def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Partition:
+def _partition(
+    name: str, record: Record, nodes: int, tres: Sequence[str], node_sets: Mapping[str, tuple[str, ...]]
+) -> Partition:
     max_time, default_time = record.seconds("maxtime"), record.seconds("defaulttime")
     if max_time is not None and default_time is not None and default_time > max_time:
         default_time = None
     # Priority is the old key for both of these, and overrides them.
     tier, factor = ("priority",) * 2 if "priority" in record.values else ("prioritytier", "priorityjobfactor")
     exclusive, max_share, force_share = _sharing(record)
+    sets = {"nodesets": ",".join(named)} if (named := _sets_of(record, node_sets)) else {}
     return Partition(
         name=name,
         nodes=nodes,
@@ -260,7 +261,7 @@ def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Pa
         deny_accounts=_names(record, "denyaccounts"),
         allow_qos=_names(record, "allowqos"),
         deny_qos=_names(record, "denyqos"),
-        options={key: value for key, value in record.values.items() if key not in READ},
+        options={key: value for key, value in record.values.items() if key not in READ} | sets,
     )
 
 

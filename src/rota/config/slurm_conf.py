@@ -128,7 +128,8 @@ def _read(
     over_time_limit: int | None = 0
     for line in scalars:
         over_time_limit = read_over_time_limit(Record(line, {}), over_time_limit)
-    node_sets = read_node_sets(records["nodeset"], machine)
+    if node_sets := read_node_sets(records["nodeset"], machine):
+        parameters["nodeset"] = " ".join(f"{name}={','.join(nodes)}" for name, nodes in node_sets.items())
     partitions = read_partitions(
         records["partitionname"],
         node_sets,
@@ -143,7 +144,6 @@ def _read(
         cluster_name=parameters.get("clustername", "cluster").lower(),  # Slurm ignores case here
         nodes=machine.nodes,
         partitions=partitions,
-        node_sets=node_sets,
         parameters=parameters,
         places={line.pairs[0].key.lower(): (str(line.path), line.number) for line in scalars if line.number},
     )

@@ -23,7 +23,7 @@ _UNLIMITED = "UNLIMITED"
 
 def lines_of(config: ClusterConfig) -> list[Line]:
     """Give the lines that describe a configuration."""
-    scalars = [_scalar(config, key, value) for key, value in config.parameters.items()]
+    scalars = [_scalar(config, key, value) for key, value in config.parameters.items() if key != "nodeset"]
     sets = (_line(NodeSet=name, Nodes=fold(nodes) or None) for name, nodes in config.node_sets.items())
     return [*scalars, *_node_lines(config), *sets, *(partition_line(config, one) for one in config.partitions)]
 
@@ -121,7 +121,7 @@ def partition_line(config: ClusterConfig, one: Partition) -> Line:
         DenyAccounts=one.deny_accounts or None,
         AllowQOS=one.allow_qos or None,
         DenyQOS=one.deny_qos or None,
-        **one.options,
+        **{key: value for key, value in one.options.items() if key != "nodesets"},
     )
 
 

@@ -53,8 +53,6 @@ class ClusterConfig:
     cores_apart: bool = False
     #: What topology.conf says; it counts with ``TopologyPlugin=topology/tree``.
     switches: tuple[Switch, ...] = ()
-    #: Names of the nodes of each ``NodeSet``.
-    node_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Let keys be given in any case.
@@ -72,6 +70,12 @@ class ClusterConfig:
                 raise InputError("is given twice, in different cases", field=key)
             lower[key.lower()] = value
         object.__setattr__(self, "parameters", lower)
+
+    @property
+    def node_sets(self) -> dict[str, tuple[str, ...]]:
+        """Names of the nodes of each ``NodeSet``, which are a parameter, ``a=n1,n2 b=n3``."""
+        sets = (word.partition("=") for word in self.parameters.get("nodeset", "").split())
+        return {name: tuple(filter(None, nodes.split(","))) for name, _, nodes in sets}
 
     def get(self, key: str, default: str = "") -> str:
         """Give the value of a key (in any case) as it was written, or the default."""

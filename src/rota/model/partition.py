@@ -36,8 +36,6 @@ class Partition:
     name: str
     #: Nodes, a bitmap over the configuration's nodes.
     nodes: int
-    #: The node sets that are among them, in the order of the configuration.
-    node_sets: tuple[str, ...] = ()
     state: PartitionState = PartitionState.UP
     default: bool = False
     #: Largest time limit in seconds; ``None``: UNLIMITED.
@@ -98,6 +96,11 @@ class Partition:
     #: whether the partition was created so, and is not in slurm.conf. The state is kept anyway.
     set_fields: frozenset[str] = frozenset()
     created: bool = False
+
+    @property
+    def node_sets(self) -> tuple[str, ...]:
+        """The node sets among its nodes, in the order of the configuration."""
+        return tuple(filter(None, self.options.get("nodesets", "").split(",")))
 
     def __post_init__(self) -> None:
         """Keep the dictionaries from being written to."""
