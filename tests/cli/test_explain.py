@@ -389,3 +389,23 @@ def test_a_job_that_is_over(small_log: Path) -> None:
         run.run()
         with pytest.raises(InputError, match="job 1 is not in the cluster at that time"):
             explain(run.engine.view, 1)
+
+
+TASKS = """\
+JobID|JobIDRaw|User|Account|Partition|Submit|Start|End|ElapsedRaw|State|NCPUS|Timelimit
+300|300|ann|phys|debug|2026-11-01T10:00:00|2026-11-01T10:00:00|2026-11-01T10:10:00|600|COMPLETED|4|01:00:00
+301_4|302|ann|phys|debug|2026-11-01T10:00:05|2026-11-01T10:10:00|2026-11-01T10:20:00|600|COMPLETED|4|01:00:00
+301_5|301|ann|phys|debug|2026-11-01T10:00:05|2026-11-01T10:20:00|2026-11-01T10:30:00|600|COMPLETED|4|01:00:00
+"""
+
+
+def test_a_task_of_a_job_array_is_named_as_in_its_file(rota: Rota, tmp_path: Path) -> None:
+    log = tmp_path / "jobs.txt"
+    log.write_text(TASKS)
+    first, second = (json.loads(rota("explain", f"301_{task}", log, "--procs=4", "--json").out) for task in (4, 5))
+    assert (first["job_id"], second["job_id"]) == (301, 302)  # in the order of the tasks
+    assert second["starts"] - first["starts"] == 600
+    for other in ("301_6", "300_1", "x"):
+        outcome = rota("explain", other, log, "--procs=4")
+        assert outcome.status == 2
+        assert f"'{other}' is no job id of a workload" in outcome.err

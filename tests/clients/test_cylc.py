@@ -21,7 +21,7 @@ _GLOBAL = f"""
         submission polling intervals = PT2S
         execution polling intervals = PT2S
 """
-#: Jobs of Cylc begin as login shells, whose PATH is the system's.
+#: Jobs of Cylc begin as login shells.
 _FLOW = """
 [scheduling]
     cycling mode = integer
@@ -37,7 +37,6 @@ _FLOW = """
     [[root]]
         platform = slurm
         execution time limit = PT5M
-        pre-script = export PATH="$ROTA_STATE/bin:$PATH"
         [[[directives]]]
             --mem = 100
     [[prep]]

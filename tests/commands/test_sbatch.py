@@ -349,6 +349,8 @@ def test_options_without_a_meaning_are_read_past(option: str) -> None:
         ("--priority=4294967294", "--priority", "Priority must be < 4294967294"),
         ("--nice=2147483646", "--nice", "Invalid --nice value, out of range (+/- 2147483645)"),
         ("--wrap", "--wrap", "has no value"),
+        ("-w ''", "--nodelist", "names no nodes"),
+        ("-w , -n2", "--nodelist", "names no nodes"),
         # What sbatch knows and rota cannot replay.
         ("-F hosts", "-F", "is not supported by rota"),
         ("-Z", "-Z", "no option that rota knows"),

@@ -126,7 +126,7 @@ def test_options_that_cannot_be_used(word: str, message: str) -> None:
     assert refusal("sbatch", caught.value).lines[0] == message
 
 
-@pytest.mark.parametrize("option", ["--container=x", "--export-file=x", "--profile=all", "--reboot"])
+@pytest.mark.parametrize("option", ["--container=x", "--export-file=x", "--reboot"])
 def test_what_is_not_done_is_refused_by_name(option: str) -> None:
     with pytest.raises(OptionError, match="is not supported by rota") as caught:
         _submit(option, "x")

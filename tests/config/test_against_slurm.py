@@ -54,6 +54,7 @@ def test_partitions_are_those_that_slurm_has(case: str) -> None:
         expected = printed[part.name]
         here = {node.name for i, node in enumerate(config.nodes) if part.nodes >> i & 1}
         assert here == set(expand(expected["Nodes"], Line(DATA, 0, ()), "Nodes")), part
+        assert ",".join(part.node_sets) == expected.get("NodeSets", ""), part
         assert _limits(part) == (
             expected["State"],
             expected["Default"] == "YES",

@@ -147,6 +147,27 @@ def test_filters(cluster: LiveCluster) -> None:
     assert _state(cluster, two) == "CANCELLED"
 
 
+def test_what_is_not_there_is_said_of_jobs_that_are_looked_for(cluster: LiveCluster) -> None:
+    """As Slurm 22.05.8 does."""
+    job = _submit(cluster, "-J", "one", "-H")
+    unknown = "scancel: error: Kill job error on {}: Invalid job id specified\n"
+    for words, err, status in (
+        ("999999", "", 0),
+        ("-f 999999", "", 0),
+        ("-n x 999999", unknown.format("job id 999999"), 1),
+        ("-s INT 999999", unknown.format("job id 999999"), 1),
+        ("-b 999999_3", unknown.format("job id 999999_3"), 1),
+        ("-Q -n x 999999", "", 1),
+        ("-t R 999999.0", unknown.format("job step id 999999.0"), 1),
+        (f"-n x 999999 {job}", unknown.format("job id 999999"), 1),
+        (f"-n x {job} {job}.0", "", 0),
+        (f"-v -n x {job}", "scancel: error: No active jobs match ALL job filters, including: job_name=x \n", 0),
+    ):
+        done = cluster.run("scancel", *words.split(), check=False)
+        assert (done.stderr, done.returncode) == (err, status), words
+    assert _state(cluster, job) == "PENDING"
+
+
 def test_hold_release_requeue(cluster: LiveCluster) -> None:
     job_id = _submit(cluster, "-H")
     assert _field(cluster, job_id, "r") == "JobHeldUser"

@@ -19,6 +19,7 @@ from rota.controller.clock import ClusterClock
 from rota.controller.devices import Devices
 from rota.controller.driver import LiveDriver
 from rota.controller.live_runs import LiveRuns
+from rota.controller.login_shell import LoginShells
 from rota.controller.reports import Reports
 from rota.controller.shortages import Shortages
 from rota.controller.spool import Spool
@@ -153,6 +154,7 @@ class _Day:
             self.executor,
             lambda: Devices(self._config.nodes, range(4), 0),
             spool=Spool(self._folder / "spool"),
+            login_shells=LoginShells(self._folder),
             clients=clients,
             cluster_name="day",
             conf="",

@@ -114,6 +114,17 @@ def test_a_job_that_waits_in_vain_is_cancelled_if_that_is_wanted(
         assert job.reason is Reason.DEPENDENCY_NEVER_SATISFIED
 
 
+def test_of_a_job_that_waits_in_vain_only_what_is_not_satisfied_is_shown() -> None:
+    """As Slurm 22.05.8 does."""
+    with Harness(cluster(cpus=4)) as rota:
+        failed, runs = rota.submit(), rota.submit()
+        rota.end(failed, 1)
+        job = rota.submit(dependency=f"afternotok:{failed.job_id},afterok:{failed.job_id},afterany:{runs.job_id}")
+        assert where(rota, job) == NEVER
+        shown = rota.engine.view.line(job).dependency
+        assert shown == f"afterok:{failed.job_id}(failed),afterany:{runs.job_id}(unfulfilled)"
+
+
 def test_a_job_that_is_queued_again_is_still_waited_for() -> None:
     with Harness(cluster(cpus=4)) as rota:
         first = rota.submit(requeue=True)

@@ -20,7 +20,6 @@ DIFFERENT = {
     "squeue -s 1.batch -h": "a batch step can be chosen",
     "SLURM_BITSTR_LEN=3 squeue -h -o '%i %K' -j 7": "task ids are cut at a comma",
     "scontrol show hostnames 'n[1-'": "an open bracket is an error",
-    "scontrol show hostnames 'n[1-2]a'": "text after brackets is allowed",
     "scontrol show reservation": "the partition of a reservation is not kept",
     "scontrol -o show reservation": "the partition of a reservation is not kept",
     "scontrol show steps": "steps of job arrays are listed too",

@@ -1,4 +1,4 @@
-"""The paths of slurmrestd that its users call most, v0.0.38, as Slurm 22.05.8 answers them.
+"""The paths of slurmrestd that its users call most, v0.0.38 and two older versions, as Slurm 22.05.8 answers them.
 
 A refusal has the status that slurmrestd gives it, 500 for most, and a list ``errors`` with Slurm's numbers. Bodies are
 read by the controller: what slurmrestd takes is wider than what its OpenAPI says.
@@ -11,23 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
-from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from rota.api import slurm_models as m
 from rota.api.caller import Who
 from rota.api.controller import RefusedError
+from rota.api.older import OLDER, later_body, older_route
 from rota.api.own import json_of
 from rota.api.problem import NO_JSON
+from rota.api.slurm_route import SlurmRoute
 from rota.commands.job_ids import parse_job_id
 from rota.listings.openapi.document import slurm_errors
 from rota.listings.openapi.submission import NO_DESCRIPTION, NO_ENVIRONMENT, NO_SCRIPT, PARSING, UNKNOWN_KEY
 from rota.model import Errno
 
 if TYPE_CHECKING:
-    from starlette.routing import Match
-    from starlette.types import Scope
-
     from rota.api.controller import Controller
 
 _Name = Annotated[str, Path(min_length=1, max_length=200)]
@@ -37,26 +35,33 @@ _UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has
 _UNREADABLE = {NO_DESCRIPTION, NO_ENVIRONMENT, int(Errno.INVALID_EVENT)}
 #: slurmrestd's number and sentence for a query that cannot be used.
 QUERY = (9000, "Query empty or not RFC7320 compliant")
+#: The last of the three versions that Slurm 22.05 serves.
+_VERSION = 38
 #: Its number for what has none.
 _UNSPECIFIED = -1
 _NO_JOB = "Jobs description entry not found, empty or not dictionary or list"
 
 
-class SlurmRoute(APIRoute):
-    """A path, which is the same with slashes at its end, as it is to slurmrestd."""
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Say whether it is asked for."""
-        return super().matches({**scope, "path": scope["path"].rstrip("/")})
-
-
 def slurm_paths(controller: Controller) -> APIRouter:
-    """Give the paths."""
-    router = APIRouter(prefix="/slurm/v0.0.38", tags=["slurm"], responses=ERRORS, route_class=SlurmRoute)
-    _lists(router, controller)
-    _one(router, controller)
-    _orders(router, controller)
-    return router
+    """Give the paths, those of older versions without OpenAPI."""
+    paths = APIRouter()
+    for version in (*OLDER, _VERSION):
+        router = APIRouter(
+            prefix=f"/slurm/v0.0.{version}",
+            tags=["slurm"],
+            responses=ERRORS,
+            route_class=SlurmRoute if version == _VERSION else older_route(version),
+            include_in_schema=version == _VERSION,
+        )
+        _lists(router, controller)
+        _one(router, controller)
+        _orders(router, controller, version)
+        if version > OLDER[0]:
+            _reservations(router, controller)
+        if version == _VERSION:
+            _licenses(router, controller)
+        paths.include_router(router)
+    return paths
 
 
 def told(model: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
@@ -75,11 +80,6 @@ def _lists(router: APIRouter, controller: Controller) -> None:
         """Give the statistics of sdiag."""
         return json_of(await controller.ask(who, "slurm-diag"))
 
-    @router.get("/licenses", responses=told(m.Licenses))
-    async def licenses(who: Who) -> Response:
-        """List the licences."""
-        return json_of(await controller.ask(who, "slurm-licenses"))
-
     @router.get("/jobs", responses={**told(m.Jobs), **_UNCHANGED})
     async def jobs(who: Who, update_time: _Time = 0) -> Response:
         """List the jobs, also those that have ended a short time ago."""
@@ -94,11 +94,6 @@ def _lists(router: APIRouter, controller: Controller) -> None:
     async def partitions(who: Who) -> Response:
         """List the partitions."""
         return json_of(await controller.ask(who, "slurm-partitions"))
-
-    @router.get("/reservations", responses=told(m.Reservations))
-    async def reservations(who: Who) -> Response:
-        """List the reservations."""
-        return json_of(await controller.ask(who, "slurm-reservations"))
 
 
 def _or_unchanged(data: bytes) -> Response:
@@ -126,6 +121,20 @@ def _one(router: APIRouter, controller: Controller) -> None:
         """Describe a partition."""
         return await _found(controller, who, "slurm-partitions", name)
 
+
+def _licenses(router: APIRouter, controller: Controller) -> None:
+    @router.get("/licenses", responses=told(m.Licenses))
+    async def licenses(who: Who) -> Response:
+        """List the licences."""
+        return json_of(await controller.ask(who, "slurm-licenses"))
+
+
+def _reservations(router: APIRouter, controller: Controller) -> None:
+    @router.get("/reservations", responses=told(m.Reservations))
+    async def reservations(who: Who) -> Response:
+        """List the reservations."""
+        return json_of(await controller.ask(who, "slurm-reservations"))
+
     @router.get("/reservation/{name}", responses=told(m.Reservations))
     async def reservation(who: Who, name: _Name) -> Response:
         """Describe a reservation."""
@@ -138,12 +147,12 @@ async def _found(controller: Controller, who: str, question: str, name: str) -> 
     return Response(data, status, media_type="application/json")
 
 
-def _orders(router: APIRouter, controller: Controller) -> None:
+def _orders(router: APIRouter, controller: Controller, version: int) -> None:
     @router.post("/job/submit", responses=told(m.Submitted), openapi_extra=m.body_of(m.Submission))
     async def submit(who: Who, request: Request) -> Response:
         """Submit a batch job."""
         try:
-            body = await _text(request)
+            body = later_body(await _text(request), version)
             found = json.loads(await controller.ask(who, "slurm-submit", body=body))
         except RefusedError as error:
             return _refused(error)
@@ -155,7 +164,7 @@ def _orders(router: APIRouter, controller: Controller) -> None:
     async def update(who: Who, job_id: _Name, request: Request) -> Response:
         """Change a job."""
         try:
-            await controller.ask(who, "slurm-update", job=job_id, body=await _text(request))
+            await controller.ask(who, "slurm-update", job=job_id, body=later_body(await _text(request), version))
         except RefusedError as error:
             if error.errno == Errno.INVALID_EVENT:
                 return _refused(error)

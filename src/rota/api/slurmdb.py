@@ -14,7 +14,8 @@ from rota.api import slurm_models as m
 from rota.api.caller import Who
 from rota.api.controller import RefusedError
 from rota.api.own import json_of
-from rota.api.slurm import ERRORS, QUERY, SlurmRoute, told
+from rota.api.slurm import ERRORS, QUERY, told
+from rota.api.slurm_route import SlurmRoute
 from rota.listings.openapi.document import accounting_errors
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ import click
 from rota.cli.echo import echo
 from rota.cli.live import ask
 from rota.cli.scenario import is_about_cluster, keep_option, read_scenario, required, scenario_or_cluster
+from rota.commands.job_ids import parse_job_id
 from rota.inspect.description import describe
 from rota.inspect.explain import explain as explain_job
 from rota.replays.moment import Moment
@@ -32,17 +33,20 @@ if TYPE_CHECKING:
 def explain(*, job: str, state: Path | None, at: str | None, keep: Path | None, as_json: bool, **words: Any) -> None:
     """Say what a job's priority is made of, and which jobs are before it in the queue.
 
-    Without WORKLOAD the job is one of the live cluster, see `rota up`, or a task such as 17_3. Else the workload is
-    replayed with the same options as `rota replay` takes, so the answer is about that very schedule.
+    Without WORKLOAD the job is one of the live cluster, see `rota up`. Else the workload is replayed with the same
+    options as `rota replay` takes, so the answer is about that very schedule. JOB may be a task such as 17_3: in a
+    workload if its file, of sacct, has such ids.
     """
     if is_about_cluster(words["workload"]):
         echo(ask("explain", job, *(["json"] if as_json else []), state=state), nl=False)
         return
-    if not (job.isascii() and job.isdigit()):
-        context = click.get_current_context()
-        raise click.BadParameter(f"{job!r} is no job id of a workload.", context, param_hint="'JOB'")
-    job_id = int(job)
+    is_number = job.isascii() and job.isdigit()
+    if not (is_number or parse_job_id(job)):
+        raise _no_job(job)
     scenario = read_scenario(**words)
+    job_id = int(job) if is_number else scenario.workload.number_of(job)
+    if job_id is None:
+        raise _no_job(job)
     if keep is not None:
         moment = Moment(scenario, required(at), keep)
         with moment.engine() as engine:
@@ -59,6 +63,11 @@ def explain(*, job: str, state: Path | None, at: str | None, keep: Path | None, 
     with Replay(scenario) as run:
         run.run(run.moment(at) if at is not None else until)
         _print(explain_job(run.engine.view, job_id), start, run.utc_offset, as_json=as_json)
+
+
+def _no_job(text: str) -> click.BadParameter:
+    problem = f"{text!r} is no job id of a workload."
+    return click.BadParameter(problem, click.get_current_context(), param_hint="'JOB'")
 
 
 def _print(explanation: Explanation, start: int | None, utc_offset: Callable[[int], int], *, as_json: bool) -> None:

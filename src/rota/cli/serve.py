@@ -36,6 +36,7 @@ from rota.controller.housekeeping import Housekeeping
 from rota.controller.known_jobs import KnownJobs
 from rota.controller.live_runs import LiveRuns
 from rota.controller.log_file import log_to
+from rota.controller.login_shell import LoginShells
 from rota.controller.mail.carrier import Carrier
 from rota.controller.mail.post import Post
 from rota.controller.memory import limit_memory, usual_limit
@@ -218,11 +219,14 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], Non
         log=log,
     )
     clients = StepClients()
+    login_shells = LoginShells(state)
+    login_shells.install()
     runs = LiveRuns(
         database,
         executor,
         lambda: Devices(config.nodes, sorted(os.sched_getaffinity(0)), gpu_count()),
         spool=Spool(state / "spool"),
+        login_shells=login_shells,
         clients=clients,
         cluster_name=config.cluster_name,
         conf=str(settings.conf or ""),

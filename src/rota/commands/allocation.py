@@ -54,8 +54,6 @@ _NOT_DONE = (
     "gid",
     "gpu-bind",
     "gpu-freq",
-    "no-kill",
-    "profile",
     "reboot",
     "uid",
     "x11",

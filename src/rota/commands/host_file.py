@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 VARIABLE = "SLURM_HOSTFILE"
+#: Largest file, bytes.
+MOST_BYTES = 1 << 20
 #: What a command line has that could name a file.
 _POSSIBLE = re.compile(r"(?:^|\0)-(?:-(?:ex|nodef|nodel)|\w*[Fwx])")
 #: What is said after the reason why a file cannot be used, by what names it.

@@ -276,13 +276,6 @@ def hosts(text: str) -> tuple[str, ...]:
         raise _no_hosts(str(error)) from None
 
 
-def named_hosts(text: str) -> tuple[str, ...]:
-    """Read ``--nodelist``, which is no list of no nodes."""
-    if not text:
-        raise WordedError(errno=Errno.INVALID_NODE_COUNT, status=FAILURE)
-    return hosts(text)
-
-
 def _no_hosts(own: str) -> WordedError:
     return WordedError(errno=Errno.INVALID_NODE_NAME, status=FAILURE, own=own)
 

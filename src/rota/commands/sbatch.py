@@ -191,6 +191,9 @@ def _settle_arbitrary(fields: dict[str, Any]) -> None:
 
 def _settle_nodes(fields: dict[str, Any]) -> None:
     """Determine the number of nodes: it includes those of ``--nodelist``, and no node is without a task."""
+    if not fields.get("required_nodes", "none") and "nodes" not in fields:
+        worded = WordedError(errno=Errno.INVALID_NODE_COUNT, status=FAILURE)
+        raise OptionError("--nodelist", "names no nodes", name="nodelist", worded=worded)
     least, most = fields.pop("nodes", (0, 0))
     named: tuple[str, ...] = fields.pop("required_nodes", ())
     excluded: tuple[str, ...] = fields.pop("excluded_nodes", ())

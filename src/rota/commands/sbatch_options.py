@@ -71,7 +71,7 @@ OPTIONS: dict[str, Option | Flag] = {
     "mincpus": Option("min_cpus_per_node", read.number_of("--mincpus")),
     "nice": Option("nice", read.nice, needed=False),
     "no-requeue": Flag("requeue", value=False),
-    "nodelist": Option("required_nodes", read.named_hosts),
+    "nodelist": Option("required_nodes", read.hosts),
     "nodes": Option("nodes", read.node_counts),
     "ntasks": Option("num_tasks", read.number_of("--ntasks")),
     "ntasks-per-core": Option("ntasks_per_core", read.number_of("--ntasks-per-core")),
@@ -102,12 +102,14 @@ OF_VARIABLES = {"wait4switch": Option("switch_wait", read.switch_wait)}
 #: Options about output, mail, environment and hardware settings.
 _NO_MEANING = (
     "chdir cluster clusters comment container context cpu-freq error export export-file gid gpu-bind gpu-freq "
-    "input mail-type mail-user mcs-label network output power profile wckey wrap"
+    "input mail-type mail-user mcs-label network output power wckey wrap"
 )
 OPTIONS.update((name, Option("", str)) for name in _NO_MEANING.split())
-OPTIONS["no-kill"] = Option("", str, needed=False)
+OPTIONS["no-kill"] = Option("", unused.no_kill, needed=False)
 OPTIONS["propagate"] = Option("", unused.resource_limits, needed=False)
 OPTIONS["acctg-freq"] = Option("", unused.measuring)
+OPTIONS["cluster-constraint"] = Option("", str)  # for the clusters of a federation
+OPTIONS["profile"] = Option("", unused.profiles)
 OPTIONS["core-spec"] = Option("", unused.number_as_text("--core-spec"))
 OPTIONS["delay-boot"] = Option("", read.boot_delay)
 OPTIONS["get-user-env"] = Option("", unused.login_environment, needed=False)
@@ -119,9 +121,7 @@ OPTIONS["wait-all-nodes"] = Option("", unused.all_nodes)
 OPTIONS.update(
     (name, Flag("")) for name in ["ignore-pbs", "parsable", "quiet", "reboot", "test-only", "verbose", "wait"]
 )
-OPTIONS.update(
-    (name, Option("", read.not_supported)) for name in ["batch", "bb", "bbf", "cluster-constraint", "nodefile", "tmp"]
-)
+OPTIONS.update((name, Option("", read.not_supported)) for name in ["batch", "bb", "bbf", "nodefile", "tmp"])
 #: Second names of options.
 ALIASES = {
     "cluster": "clusters",

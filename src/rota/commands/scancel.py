@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rota.commands.getopt import NEEDED, Option, UsageError, parse, table
 from rota.commands.job_ids import parse_job_ids
 from rota.commands.signals import signal_number
-from rota.config.hostlist import expand_hostlist
+from rota.config.hostlist import expand_hostlist, fold
 from rota.model import JobState
 
 if TYPE_CHECKING:
@@ -85,10 +85,25 @@ class ScancelRequest:
     usage: bool = False
 
     @property
-    def has_filters(self) -> bool:
-        """Whether only jobs with some property are meant."""
-        texts = (self.account, self.name, self.partition, self.qos, self.reservation, self.state, self.user, self.wckey)
-        return any((*texts, self.nodes))
+    def filters(self) -> dict[str, str]:
+        """The properties that jobs must have to be meant, by Slurm's names for them."""
+        found = {
+            "account": self.account,
+            "job_name": self.name,
+            "nodelist": fold(self.nodes),
+            "partition": self.partition,
+            "qos": self.qos,
+            "reservation": self.reservation,
+            "state": self.state,
+            "user_name": self.user,
+            "wckey": self.wckey,
+        }
+        return {name: text for name, text in found.items() if text}
+
+    @property
+    def looks_first(self) -> bool:
+        """Whether jobs are looked for before they are cancelled; then it is said which are not there."""
+        return bool(self.filters) or self.batch or self.signal is not None
 
 
 def parse_scancel(argv: Sequence[str], environ: Mapping[str, str], user: str) -> ScancelRequest:

@@ -22,6 +22,8 @@ _MEMORY = frozenset(["q", "quiet", "v", "verbose", "no", "none", "rank", "local"
 _CPUS = frozenset(["q", "quiet", "v", "verbose", "no", "none", "rank", "rank_ldom", "one_thread"])
 _CPUS |= {"socket", "sockets", "core", "cores", "thread", "threads", "ldom", "ldoms"}
 _LOGIN = re.compile(r"\s*[+-]?\d*[SL]?", re.IGNORECASE | re.ASCII)
+#: Words of ``--profile``.
+_PROFILES = frozenset(["none", "all", "energy", "task", "lustre", "network"])
 _COMPRESSION = frozenset(["", "none", "lz4"])
 #: Resources that Slurm takes from jobs, unless they may ask for it: the option that it names, and that which was given.
 _SPARED = {"core-spec": "-S", "thread-spec": "--thread-spec"}
@@ -31,6 +33,20 @@ def measuring(text: str) -> str:
     """Check ``--acctg-freq``: ``30``, ``task=30,energy=60``."""
     if wrong := [word for word in text.split(",") if word and not _FREQUENCY.match(word)]:
         raise WordedError(*(f"Invalid --acctg-freq specification: {word}" for word in wrong))
+    return text
+
+
+def no_kill(text: str) -> str:
+    """Check ``--no-kill``: nothing, or ``off`` and ``no`` that take it back."""
+    if text.lower() not in {"", "set", "off", "no"}:
+        raise ValueError
+    return text
+
+
+def profiles(text: str) -> str:
+    """Check ``--profile``: one word that is known is enough."""
+    if _PROFILES.isdisjoint(text.lower().split(",")):
+        raise WordedError(f"invalid --profile={text} option")
     return text
 
 

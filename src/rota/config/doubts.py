@@ -125,7 +125,7 @@ def _doubtful_topology(config: ClusterConfig) -> Iterator[str]:
 
 def _require_keys(config: ClusterConfig) -> None:
     """Refuse keys that do not exist and are from no file, whose reader tells of them."""
-    for key in config.parameters.keys() - config.places.keys() - KNOWN_KEYS.keys():
+    for key in config.parameters.keys() - config.places.keys() - KNOWN_KEYS.keys() - {"nodeset"}:
         raise InputError(f"no key of slurm.conf{did_you_mean(key, KNOWN_KEYS.values())}", field=key)
 
 

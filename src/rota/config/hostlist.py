@@ -1,21 +1,23 @@
 """Hostlists, ``n[001-087],gn[1-2]``, and numbers for each of several nodes, ``32(x4),8``.
 
-Whatever somebody has written is expanded here, after `rota.model.bounds` has counted what it names. ClusterShell
-formats lists, see docs/decisions. Bitmaps of the configuration's nodes, of which a replay writes tens of thousands, are
-formatted by `NodeNames`, which works on runs of consecutive nodes: ClusterShell takes 30 µs for each node of each set.
+Whatever somebody has written is expanded here, after `rota.model.bounds` has counted what it names. What programs and
+files are told is in the order of the nodes (`fold`), so that places in the list are those of ranks; what people are
+shown is sorted by number (`fold_sorted`), see docs/decisions. Bitmaps of the configuration's nodes, of which a replay
+writes tens of thousands, are formatted by `NodeNames`, which works on runs of consecutive nodes.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import groupby
+from functools import lru_cache
+from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
 from rota.model.bounds import MOST_NODES, MOST_OF_MACHINE, host_items, quoted
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rota.config.lines import Line
 
@@ -81,14 +83,24 @@ def hosts_in_order(text: str, most: int = MOST_NODES) -> list[str]:
         raise ValueError(f"{quoted(text)} is not a list of nodes: {error}") from None
 
 
-def _names(item: str) -> list[str]:
-    """Expand an item with brackets; those at the end count fastest."""
-    first, *parts = _BRACKETS.split(item)
-    names = [first]
-    for inside, after in zip(parts[::2], parts[1::2], strict=True):
-        numbers = [number for one in inside.split(",") for number in _numbers(one)]
-        names = [name + number + after for name in names for number in numbers]
-    return names
+def _names(item: str) -> Iterator[str]:
+    return map("".join, _apart(item))
+
+
+def _apart(item: str) -> list[tuple[str, str]]:
+    """Expand an item with brackets, to prefixes and numbers; those at the end count fastest."""
+    *before, last, rest = _BRACKETS.split(item)
+    if rest:
+        raise ValueError(f"{quoted(rest)} stands behind the numbers")
+    prefixes = before[:1]
+    for inside, after in zip(before[1::2], before[2::2], strict=True):
+        prefixes = [prefix + number + after for prefix in prefixes for number in _every_number(inside)]
+    numbers = _every_number(last)
+    return [(prefix, number) for prefix in prefixes for number in numbers]
+
+
+def _every_number(inside: str) -> list[str]:
+    return list(chain.from_iterable(map(_numbers, inside.split(","))))
 
 
 def _numbers(text: str) -> Iterable[str]:
@@ -104,13 +116,103 @@ def _numbers(text: str) -> Iterable[str]:
 
 
 def fold(names: Iterable[str]) -> str:
-    """Format names as a hostlist, ``n[01-04],m7``; empty for no names."""
-    listed = list(names)
-    if len(listed) < 2:
-        return "".join(listed)
-    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
+    """Format names as a hostlist, ``n[01-04],m7``, in their order; empty for no names."""
+    return _folded(tuple(names))
 
-    return str(NodeSet.fromlist(listed, resolver=RESOLVER_NOGROUP))
+
+def fold_sorted(names: Iterable[str]) -> str:
+    """Format names as a hostlist in the order of their numbers, the shorter ones first; empty for no names."""
+    return _folded(tuple(names), in_order=False)
+
+
+def fold_again(text: str, *, in_order: bool) -> str:
+    """Format a hostlist anew; all but the last brackets of an item belong to its prefix, ``n1[0-1],n2[0-1]``.
+
+    Args:
+        text: The hostlist.
+        in_order: Whether it keeps its order; else it is sorted.
+
+    Raises:
+        ValueError: see `expand_hostlist`.
+    """
+    hosts_in_order(text)
+    items = host_items(text)
+    return _joined([part for item in items for part in (_apart(item) if "[" in item else (_split(item),))], in_order)
+
+
+@lru_cache(maxsize=16384)
+def _folded(names: tuple[str, ...], *, in_order: bool = True) -> str:
+    """Results are kept: listings show the nodes of the same jobs again and again."""
+    return "".join(names) if len(names) < 2 else _joined([_split(name) for name in names], in_order)
+
+
+def _joined(parts: Iterable[tuple[str, str]], in_order: bool) -> str:
+    runs = _runs(parts)
+    if not in_order:
+        runs = _runs(_sorted(runs))
+    alike = groupby(runs, lambda run: (run[0], bool(run[1][0])))
+    return ",".join(_listed(prefix, [numbers for _, numbers in some]) for (prefix, _), some in alike)
+
+
+def _runs(parts: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """Put names together of which each has the next number, of the same width or without leading zeros."""
+    runs: list[tuple[str, list[str]]] = []
+    following = None
+    for prefix, number in parts:
+        if (prefix, number) == following:
+            runs[-1][1].append(number)
+        else:
+            runs.append((prefix, [number]))
+        following = (prefix, f"{int(number) + 1:0{len(number)}}") if number else None
+    return runs
+
+
+def _sorted(runs: list[tuple[str, list[str]]]) -> list[tuple[str, str]]:
+    """Sort the names of runs: by prefix, then by the width of a run's first number, as Slurm does, then by number."""
+    keyed = [
+        ((*natural(prefix), (0, 0, prefix)), len(numbers[0]), int(number or 0), prefix, number)
+        for prefix, numbers in runs
+        for number in numbers
+    ]
+    return [(prefix, number) for *_, prefix, number in sorted(keyed)]
+
+
+def _listed(prefix: str, runs: list[list[str]]) -> str:
+    if len(runs) == len(runs[0]) == 1:
+        return prefix + runs[0][0]
+    if not runs[0][0]:
+        return ",".join([prefix] * len(runs))
+    return f"{prefix}[{_in_brackets(runs)}]"
+
+
+def _in_brackets(runs: Iterable[Sequence[str]]) -> str:
+    return ",".join(run[0] if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def ranges(numbers: Iterable[str]) -> str:
+    """Format numbers with ranges: ``0-2,5``."""
+    return _in_brackets(run for _, run in _runs(("", number) for number in numbers))
+
+
+@lru_cache(maxsize=65536)
+def _split(name: str) -> tuple[str, str]:
+    """Split a node name into prefix and number; no number if it does not end in one."""
+    match = _NUMBERED.fullmatch(name)
+    return (match[1], match[2]) if match else (name, "")
+
+
+@lru_cache(maxsize=4096)
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Sort key of a name: digits by value, except that digits beginning with 0 come before them and sort as text."""
+    key = []
+    for part in re.findall(r"\d+|\D", name):
+        if not part.isdigit():
+            key.append((ord(part), 0, ""))
+        elif part.startswith("0"):
+            key.append((ord("0"), 0, part))
+        else:
+            key.append((ord("0"), int(part), ""))
+    return tuple(key)
 
 
 class NodeNames:
@@ -124,9 +226,7 @@ class NodeNames:
         self._names = list(names)
         self._place = {name: place for place, name in enumerate(self._names)}
         #: Each name as prefix and digits; no digits if it does not end in a number.
-        self._parts = [
-            (match[1], match[2]) if (match := _NUMBERED.fullmatch(one)) else (one, "") for one in self._names
-        ]
+        self._parts = [_split(one) for one in self._names]
         #: Whether each name has the same prefix as the one before and the next number.
         self._follows = [False, *map(_is_next, self._parts, self._parts[1:])]
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from rota.config.hostlist import expand
+from rota.config.hostlist import expand, natural
 from rota.config.values import MAX_16, Record
 from rota.model import Node, NodeState
 from rota.model.bounds import MOST_OF_MACHINE
@@ -65,7 +64,7 @@ def read_nodes(lines: Iterable[Line], down_lines: Iterable[Line], warnings: list
                 raise record.error("nodename", f"the machine has more than {MOST_OF_MACHINE:,} nodes")
             nodes[name] = None if state is None else replace(pattern, name=name, state=state)
     _take_down(nodes, down_lines, warnings)
-    present = sorted((node for node in nodes.values() if node is not None), key=lambda node: _natural(node.name))
+    present = sorted((node for node in nodes.values() if node is not None), key=lambda node: natural(node.name))
     return ReadNodes(tuple(present), frozenset(name for name, node in nodes.items() if node is None))
 
 
@@ -79,19 +78,6 @@ def _take_down(nodes: dict[str, Node | None], lines: Iterable[Line], warnings: l
                 warnings.append(record.warning("downnodes", f"node {name} is not defined"))
             elif (node := nodes[name]) is not None:
                 nodes[name] = None if state is None else replace(node, state=state)
-
-
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Sort key of a name: digits by value, except that digits beginning with 0 come before them and sort as text."""
-    key = []
-    for part in re.findall(r"\d+|\D", name):
-        if not part.isdigit():
-            key.append((ord(part), 0, ""))
-        elif part.startswith("0"):
-            key.append((ord("0"), 0, part))
-        else:
-            key.append((ord("0"), int(part), ""))
-    return key
 
 
 def _pattern(record: Record, warnings: list[str]) -> Node:

@@ -78,9 +78,25 @@ READ = frozenset(
 )
 
 
+def read_node_sets(lines: Iterable[Line], machine: ReadNodes) -> dict[str, tuple[str, ...]]:
+    """Read the ``NodeSet`` lines: give the names of the nodes of each set, in the order of the file.
+
+    Raises:
+        InputError: a node is not defined.
+    """
+    bits = _bits({}, machine)
+    sets: dict[str, tuple[str, ...]] = {}
+    for line in lines:
+        record = Record(line, {})
+        feature, named = record.text("feature"), _bitmap(record, bits)
+        name = record.values["nodeset"]
+        sets[name] = tuple(node.name for node in machine.nodes if feature in node.features or named & bits[node.name])
+    return sets
+
+
 def read_partitions(
     lines: Iterable[Line],
-    set_lines: Iterable[Line],
+    node_sets: Mapping[str, tuple[str, ...]],
     machine: ReadNodes,
     tres: Sequence[str],
     warnings: list[str],
@@ -91,7 +107,7 @@ def read_partitions(
 
     Args:
         lines: ``PartitionName`` lines, with those of ``PartitionName=DEFAULT``.
-        set_lines: ``NodeSet`` lines.
+        node_sets: Names of the nodes of each node set.
         machine: The nodes of the configuration.
         tres: Names of the cluster's TRES.
         warnings: Warnings are appended here.
@@ -100,7 +116,7 @@ def read_partitions(
     Raises:
         InputError: a value cannot be used, a partition is defined twice, or a node is not defined.
     """
-    bits = _bits(set_lines, machine)
+    bits = _bits(node_sets, machine)
     partitions: dict[str, Partition] = {}
     defaults: dict[str, tuple[Pair, Line]] = {}
     chosen: Partition | None = None
@@ -112,7 +128,7 @@ def read_partitions(
             continue
         if name in partitions:
             raise record.error("partitionname", f"partition {name} is defined twice")
-        partition = _partition(name, record, _nodes(record, bits, machine), tres)
+        partition = _partition(name, record, _nodes(record, bits, machine), tres, node_sets)
         write(partition, over_time_limit=read_over_time_limit(record, over_time_limit))
         partitions[name] = partition
         if not partition.nodes:
@@ -140,11 +156,11 @@ def with_keys(config: ClusterConfig, before: Partition, keys: Mapping[str, str])
         InputError: a value cannot be used.
     """
     machine = ReadNodes(config.nodes, frozenset())
-    bits, tres = _bits((), machine), cluster_tres(config.get("AccountingStorageTRES"))
+    bits, tres = _bits(config.node_sets, machine), cluster_tres(config.get("AccountingStorageTRES"))
 
     def read(line: Line) -> Partition:
         record = Record(line, {})
-        partition = _partition(before.name, record, _nodes(record, bits, machine), tres)
+        partition = _partition(before.name, record, _nodes(record, bits, machine), tres, config.node_sets)
         write(partition, over_time_limit=read_over_time_limit(record, before.over_time_limit))
         return partition
 
@@ -171,16 +187,15 @@ def read_over_time_limit(record: Record, otherwise: int | None) -> int | None:
     return None if text.lower() in UNLIMITED else record.integer("overtimelimit", 0, most=_MOST_OVER_TIME) * 60
 
 
-def _bits(set_lines: Iterable[Line], machine: ReadNodes) -> dict[str, int]:
+def _bits(node_sets: Mapping[str, tuple[str, ...]], machine: ReadNodes) -> dict[str, int]:
     """Give a bitmap for every name that ``Nodes`` may have: nodes, future nodes (0) and node sets."""
     bits = dict.fromkeys(machine.future, 0) | {node.name: 1 << i for i, node in enumerate(machine.nodes)}
-    sets: dict[str, int] = {}
-    for line in set_lines:
-        record = Record(line, {})
-        feature = record.text("feature")
-        tagged = sum(bits[node.name] for node in machine.nodes if feature in node.features)
-        sets[record.values["nodeset"]] = tagged | _bitmap(record, bits)
-    return sets | bits
+    return {name: sum(bits.get(node, 0) for node in nodes) for name, nodes in node_sets.items()} | bits
+
+
+def _sets_of(record: Record, node_sets: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    named = expand(text, record.line, "Nodes") if node_sets and (text := record.text("nodes")) else ()
+    return tuple(name for name in node_sets if name in named)
 
 
 def _nodes(record: Record, bits: Mapping[str, int], machine: ReadNodes) -> int:
@@ -202,13 +217,16 @@ def _bitmap(record: Record, bits: Mapping[str, int]) -> int:
     return nodes
 
 
-def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Partition:
+def _partition(
+    name: str, record: Record, nodes: int, tres: Sequence[str], node_sets: Mapping[str, tuple[str, ...]]
+) -> Partition:
     max_time, default_time = record.seconds("maxtime"), record.seconds("defaulttime")
     if max_time is not None and default_time is not None and default_time > max_time:
         default_time = None
     # Priority is the old key for both of these, and overrides them.
     tier, factor = ("priority",) * 2 if "priority" in record.values else ("prioritytier", "priorityjobfactor")
     exclusive, max_share, force_share = _sharing(record)
+    sets = {"nodesets": ",".join(named)} if (named := _sets_of(record, node_sets)) else {}
     return Partition(
         name=name,
         nodes=nodes,
@@ -243,7 +261,7 @@ def _partition(name: str, record: Record, nodes: int, tres: Sequence[str]) -> Pa
         deny_accounts=_names(record, "denyaccounts"),
         allow_qos=_names(record, "allowqos"),
         deny_qos=_names(record, "denyqos"),
-        options={key: value for key, value in record.values.items() if key not in READ},
+        options={key: value for key, value in record.values.items() if key not in READ} | sets,
     )
 
 

@@ -10,7 +10,7 @@ from rota.config.keys import KNOWN_KEYS, RECORD_KEYS
 from rota.config.lines import read_lines
 from rota.config.nodes import ReadNodes, read_nodes
 from rota.config.options import did_you_mean
-from rota.config.partitions import read_over_time_limit, read_partitions
+from rota.config.partitions import read_node_sets, read_over_time_limit, read_partitions
 from rota.config.settings import apply_settings, note_homeless
 from rota.config.text import lines_of
 from rota.config.topology import read_topology
@@ -128,9 +128,11 @@ def _read(
     over_time_limit: int | None = 0
     for line in scalars:
         over_time_limit = read_over_time_limit(Record(line, {}), over_time_limit)
+    if node_sets := read_node_sets(records["nodeset"], machine):
+        parameters["nodeset"] = " ".join(f"{name}={','.join(nodes)}" for name, nodes in node_sets.items())
     partitions = read_partitions(
         records["partitionname"],
-        records["nodeset"],
+        node_sets,
         machine,
         tres,
         warnings,

@@ -23,8 +23,9 @@ _UNLIMITED = "UNLIMITED"
 
 def lines_of(config: ClusterConfig) -> list[Line]:
     """Give the lines that describe a configuration."""
-    scalars = [_scalar(config, key, value) for key, value in config.parameters.items()]
-    return [*scalars, *_node_lines(config), *(partition_line(config, one) for one in config.partitions)]
+    scalars = [_scalar(config, key, value) for key, value in config.parameters.items() if key != "nodeset"]
+    sets = (_line(NodeSet=name, Nodes=fold(nodes) or None) for name, nodes in config.node_sets.items())
+    return [*scalars, *_node_lines(config), *sets, *(partition_line(config, one) for one in config.partitions)]
 
 
 def _scalar(config: ClusterConfig, key: str, value: str) -> Line:
@@ -86,9 +87,11 @@ def _node_line(nodes: list[Node]) -> Line:
 
 def partition_line(config: ClusterConfig, one: Partition) -> Line:
     """Give the line that describes a partition."""
+    nodes = [node.name for place, node in enumerate(config.nodes) if one.nodes >> place & 1]
+    sets = [name for name in one.node_sets if set(config.node_sets.get(name, ())) <= set(nodes)]
     return _line(
         PartitionName=one.name,
-        Nodes=fold([node.name for place, node in enumerate(config.nodes) if one.nodes >> place & 1]),
+        Nodes=",".join(filter(None, (*sets, fold(nodes)))),
         State=one.state.value,
         Default=one.default,
         MaxTime=_UNLIMITED if one.max_time is None else one.max_time // 60,
@@ -118,7 +121,7 @@ def partition_line(config: ClusterConfig, one: Partition) -> Line:
         DenyAccounts=one.deny_accounts or None,
         AllowQOS=one.allow_qos or None,
         DenyQOS=one.deny_qos or None,
-        **one.options,
+        **{key: value for key, value in one.options.items() if key != "nodesets"},
     )
 
 

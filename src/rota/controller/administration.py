@@ -9,7 +9,7 @@ import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from rota.config.hostlist import fold
+from rota.config.hostlist import fold_sorted
 from rota.controller.allocations import held, until_over_or_gone
 from rota.controller.child import in_child
 from rota.controller.command_names import name_of
@@ -163,7 +163,7 @@ def _plan(cluster: Cluster) -> list[dict[str, Any]]:
             "array_task": line.array_task,
             "name": line.name,
             "state": line.base_state,
-            "nodes": fold(line.planned_nodes),
+            "nodes": fold_sorted(line.planned_nodes),
             "start": None if line.planned_start is None else max(line.planned_start - now, 0),
         }
         for line in lines

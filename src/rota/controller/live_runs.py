@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rota.controller.devices import Devices
+    from rota.controller.login_shell import LoginShells
     from rota.controller.shortages import Shortages
     from rota.controller.spool import Spool
     from rota.controller.steps.clients import StepClients
@@ -72,6 +73,7 @@ class LiveRuns:
         executor: Executes runs.
         devices: Makes an assignment of cores and GPUs, without any run.
         spool: The directories of running jobs.
+        login_shells: Knows what scripts need that are login shells.
         clients: The clients that run steps.
         cluster_name: Name of the cluster.
         conf: Path of slurm.conf; empty: there is none.
@@ -88,6 +90,7 @@ class LiveRuns:
         devices: Callable[[], Devices],
         *,
         spool: Spool,
+        login_shells: LoginShells,
         clients: StepClients,
         cluster_name: str,
         conf: str,
@@ -100,6 +103,7 @@ class LiveRuns:
         self._executor = executor
         self._new_devices = devices
         self._spool = spool
+        self._login_shells = login_shells
         self._clients = clients
         self._cluster_name = cluster_name
         self._conf = conf
@@ -307,7 +311,7 @@ class LiveRuns:
             job_id=key[0],
             restart_count=key[1],
             argv=argv,
-            env=submission.environment,
+            env=self._login_shells.environment(submission.script, submission.environment),
             own_env=run_environment(run, self._cluster_name, self._conf),
             cwd=details.work_dir,
             stdin=expand(details.std_in, job, node),

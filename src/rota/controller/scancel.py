@@ -56,7 +56,15 @@ async def scancel(cluster: Cluster, call: Call, terminal: Terminal) -> int:
             return
         terminal.error(f"scancel: error: Kill job error on job id {shown}: {text}\n")
 
+    view = LiveView(cluster, call.uid)
+    missing = [one async for one in _missing(cluster, request, view.privacy)] if request.looks_first else []
+    for named in missing:
+        status = 1
+        if not request.quiet:
+            terminal.error(f"scancel: error: Kill job error on {named}: {message_of(Errno.INVALID_JOB_ID, '')[0]}\n")
     async for one in in_slices(request.jobs):
+        if one.step and not _is_meant(cluster, request, one, view.privacy):
+            continue
         if one.step and (errno := _end_step(cluster, call, request, one)) is not None and not request.quiet:
             is_there = one.job_id in cluster.driver.engine.jobs
             status = errno & 255 if is_there else 1
@@ -64,7 +72,7 @@ async def scancel(cluster: Cluster, call: Call, terminal: Terminal) -> int:
             terminal.error(f"scancel: error: Kill job error on job step id {step}: {message_of(errno, '')[0]}\n")
 
     async def end(job_id: int, task_id: int | None) -> None:
-        shown = str(job_id) if task_id is None else f"{job_id}_{task_id}"
+        shown = _shown(job_id, task_id)
         if request.verbose:
             terminal.error(f"scancel: Terminating job {shown}\n")
         wrong = await end_job(
@@ -73,7 +81,10 @@ async def scancel(cluster: Cluster, call: Call, terminal: Terminal) -> int:
         if wrong is not None:
             problem(*wrong, shown)
 
-    targets = [one async for one in _targets(cluster, request, LiveView(cluster, call.uid).privacy)]
+    targets = [one async for one in _targets(cluster, request, view.privacy)]
+    if request.verbose and request.filters and not targets and not missing:
+        listed = "".join(f"{name}={text} " for name, text in request.filters.items())
+        terminal.error(f"scancel: error: No active jobs match ALL job filters, including: {listed}\n")
     async for _ in together(end(*one) for one in targets):
         pass
     return status
@@ -92,16 +103,46 @@ def _end_step(cluster: Cluster, call: Call, request: ScancelRequest, one: JobId)
     return None
 
 
+async def _missing(cluster: Cluster, request: ScancelRequest, privacy: Privacy) -> AsyncIterator[str]:
+    """Name the jobs, tasks and steps that were asked for and are not there, or not for this user."""
+    async for one in in_slices(request.jobs):
+        for task in one.tasks or (None,):
+            if not _is_there(cluster, one.job_id, task, privacy):
+                yield f"job step id {one}" if one.step else f"job id {_shown(one.job_id, task)}"
+
+
+def _is_there(cluster: Cluster, job_id: int, task_id: int | None, privacy: Privacy) -> bool:
+    """Whether there is a live job or task that the user may see."""
+    view = cluster.driver.engine.view
+    try:
+        lines = map(view.line, view.find(job_id, task_id))
+    except RequestError:
+        return False
+    return any(privacy.shows("jobs", line.user, line.account) for line in lines)
+
+
+def _shown(job_id: int, task_id: int | None) -> str:
+    return str(job_id) if task_id is None else f"{job_id}_{task_id}"
+
+
 async def _targets(cluster: Cluster, request: ScancelRequest, privacy: Privacy) -> AsyncIterator[Target]:
     """Give the jobs that are meant: filters find none that the user may not see."""
     jobs = request.jobs or [JobId(job_id) for job_id in cluster.driver.engine.jobs]
     async for one in in_slices(jobs):
         if one.step:
             continue
-        job = cluster.driver.engine.jobs.get(one.job_id)
-        if job is None or not request.has_filters or _passes(cluster, request, job, privacy):
+        if _is_meant(cluster, request, one, privacy):
             for task in one.tasks or (None,):
-                yield one.job_id, task
+                if not request.looks_first or _is_there(cluster, one.job_id, task, privacy):
+                    yield one.job_id, task
+
+
+def _is_meant(cluster: Cluster, request: ScancelRequest, one: JobId, privacy: Privacy) -> bool:
+    """Whether a job that was asked for passes the filters; what is not there is said elsewhere."""
+    job = cluster.driver.engine.jobs.get(one.job_id)
+    if job is None:
+        return not request.looks_first or cluster.driver.engine.view.has_array(one.job_id)
+    return not request.filters or _passes(cluster, request, job, privacy)
 
 
 def _passes(cluster: Cluster, request: ScancelRequest, job: Job, privacy: Privacy) -> bool:

@@ -6,6 +6,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from rota.commands.host_file import MOST_BYTES
 from rota.commands.job_ids import JobId, parse_job_id
 from rota.commands.lists import split_list
 from rota.commands.partition_update import PartitionUpdate
@@ -20,9 +21,11 @@ from rota.controller.live_view import LiveView
 from rota.controller.partitions import delete_partition, set_partition
 from rota.controller.reservations import change_reservation
 from rota.controller.slices import in_slices, together
+from rota.controller.wire import TooLargeError
 from rota.controller.zone import utc_offset_for
 from rota.core import events as ev
 from rota.core.plain import shape_of
+from rota.listings.scontrol import host_list
 from rota.model import ClusterConfig, Errno, NodeState, RequestError, RotaError
 
 if TYPE_CHECKING:
@@ -41,6 +44,8 @@ _NODE_STATES = {
     "RESUME": NodeState.UP,
     "UNDRAIN": NodeState.UP,
 }
+#: Entities of ``show`` that are named by a list, or a file that has one.
+_HOSTLISTS = frozenset({"hostlist", "hostlistsorted"})
 _NOT_SUPPORTED = "scontrol: error: {} is not supported by rota\n"
 
 
@@ -51,6 +56,8 @@ async def change(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
     request = line.request
     if isinstance(request, Other) and request.command == "write":
         return await _write_script(cluster, call, terminal, request.words[1:])
+    if isinstance(request, Show) and request.entity in _HOSTLISTS and (request.name or "").startswith("/"):
+        return await _list_file(request, line, terminal)
     if isinstance(request, Show) or (isinstance(request, Other) and request.command != "reconfigure"):
         return None
     uid = cluster.rights.as_administrator(call.uid)
@@ -70,6 +77,22 @@ async def change(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
     else:
         problems = await _reconfigure(cluster, uid)
     return _end(terminal, line, problems)
+
+
+async def _list_file(request: Show, line: Scontrol, terminal: Terminal) -> int:
+    """Format the node names in a file of the client as a hostlist."""
+    path = request.name or ""
+    try:
+        text = (await terminal.read(path, MOST_BYTES)).decode(errors="surrogateescape")
+    except TooLargeError as error:
+        problem = f"Error reading {path}: {error}"
+    except OSError:
+        problem = f"Can not open {path}"
+    else:
+        answer = host_list(text, in_order=request.entity == "hostlist")
+        terminal.out(answer.out)
+        return _end(terminal, line, [answer.err] if answer.err else [])
+    return _end(terminal, line, [problem])
 
 
 async def _write_script(cluster: Cluster, call: Call, terminal: Terminal, words: tuple[str, ...]) -> int:
@@ -179,6 +202,8 @@ async def _update_nodes(cluster: Cluster, request: NodeUpdate, uid: int) -> list
     except ValueError:
         return [f"slurm_update error: {message_of(Errno.INVALID_NODE_NAME, '')[0]}"]
     view = cluster.driver.engine.view
+    sets = view.config.node_sets
+    names = list(dict.fromkeys(node for name in names for node in sets.get(name, (name,))))
     known, drained = {name for name, _ in view.machine}, frozenset(view.names(view.nodes_in(NodeState.DRAIN)))
     there = next((place for place, name in enumerate(names) if name not in known), len(names))
     events = (

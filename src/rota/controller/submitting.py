@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rota.commands.host_file import FAILED, files_named, read_host_file, with_names
+from rota.commands.host_file import FAILED, MOST_BYTES, files_named, read_host_file, with_names
 from rota.commands.option_error import OptionError, Problem
 from rota.commands.refusals import refusal
 from rota.commands.slurm_messages import message_of
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 #: Slurm's default of ``max_script_size``, bytes.
 _MOST_SCRIPT = 4 << 20
-#: Largest file of names of nodes, bytes.
-_MOST_NAMES = 1 << 20
 #: Limits that a job inherits from its submission, as the kernel names them.
 _LIMITS = {
     "AS": "address space",
@@ -110,7 +108,7 @@ async def with_host_files(
     names = []
     for file in line.files:
         try:
-            text = (await terminal.read(file.path, _MOST_NAMES)).decode(errors="surrogateescape")
+            text = (await terminal.read(file.path, MOST_BYTES)).decode(errors="surrogateescape")
             names.append(read_host_file(file, text))
         except (OSError, ValueError) as error:
             opening = f"slurm_allocate_resources error opening file {file.path}, " if isinstance(error, OSError) else ""

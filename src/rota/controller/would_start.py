@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.config.hostlist import fold_sorted
 from rota.controller.child import in_child
 from rota.controller.submitting import sentence_of
 from rota.controller.zone import utc_offset_for
@@ -16,7 +17,6 @@ from rota.core import events as ev
 from rota.core.effects import Refused
 from rota.listings import Answer
 from rota.listings.clock import Clock
-from rota.listings.text import fold
 from rota.model import Errno, Reason
 
 if TYPE_CHECKING:
@@ -68,5 +68,5 @@ def _answer(cluster: Cluster, call: Call, job_id: int, spec: JobSpec) -> tuple[s
     start, nodes = max(found[0], spec.begin_time), engine.view.names(found[1])
     cpus = sum(node.cpus for node in engine.view.nodes() if node.name in nodes) if spec.exclusive else spec.num_cpus
     when = Clock(now, utc_offset_for(cluster, call), call.environment.get("SLURM_TIME_FORMAT", "")).moment(start)
-    where = f"on nodes {fold(nodes)} in partition {future.partition}"
+    where = f"on nodes {fold_sorted(nodes)} in partition {future.partition}"
     return f"{name}: Job {job_id} to start at {when} using {cpus} processors {where}\n", 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rota.config.hostlist import fold
+from rota.config.hostlist import fold_sorted
 from rota.inspect.start_estimate import StartEstimate, estimate_start
 from rota.model import YEAR, InputError, PriorityFactorsRequest, PriorityWeights
 
@@ -112,7 +112,7 @@ def explain(cluster: ClusterView, job_id: int) -> Explanation:
         partition=position.partition,
         qos=job.qos,
         state=job.base_state,
-        reason=job.reason_text(fold),
+        reason=job.reason_text(fold_sorted),
         priority=job.priority,
         direct=job.direct,
         submit_time=job.submit_time,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rota.config.hostlist import fold
+from rota.config.hostlist import fold_sorted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -90,7 +90,7 @@ def estimate_start(cluster: ClusterView, job_id: int) -> StartEstimate:
     without = future.without(ahead).earliest() if ahead else found
     return StartEstimate(
         start=start,
-        nodes="" if cluster.interchangeable else fold(cluster.names(nodes)),
+        nodes="" if cluster.interchangeable else fold_sorted(cluster.names(nodes)),
         waits_for=tuple(
             BlockingJob(job_id=one.job_id, user=one.assoc_user, end_time=one.end_time or 0)
             for one in _lines(cluster, future.holders(start, nodes))

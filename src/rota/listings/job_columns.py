@@ -11,6 +11,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from rota.config.hostlist import fold_sorted
 from rota.listings.clock import duration
 from rota.listings.columns import Column
 from rota.listings.job_facts import (
@@ -29,7 +30,7 @@ from rota.listings.job_facts import (
     system_comment,
     tasks_of,
 )
-from rota.listings.text import NULL, fold, or_null, plain, size
+from rota.listings.text import NULL, or_null, plain, size
 from rota.model import MAX_PRIORITY
 from rota.model.accounting import JobDetails
 
@@ -234,7 +235,7 @@ class JobColumns:
             "i": Column("JOBID", self.shown_id, _array_key),
             "j": Column("NAME", lambda job: or_null(job.name)),
             "K": Column("ARRAY_TASK_ID", self._tasks, _array_key),
-            "N": Column("NODELIST", lambda job: fold(job.nodes)),
+            "N": Column("NODELIST", lambda job: fold_sorted(job.nodes)),
             "P": Column("PARTITION", attrgetter("partition")),
             "p": Column("PRIORITY", lambda job: f"{job.priority / MAX_PRIORITY:.14f}", attrgetter("priority")),
             "q": Column("QOS", lambda job: job.qos or NULL),
@@ -248,7 +249,7 @@ class JobColumns:
             "v": Column("RESERVATION", lambda job: or_null(job.request.reservation)),
             "W": Column("LICENSES", lambda job: or_null(job.request.licenses)),
             "y": Column("NICE", lambda job: str(job.nice), attrgetter("nice")),
-            "Y": Column("SCHEDNODES", lambda job: fold(job.planned_nodes) or NULL),
+            "Y": Column("SCHEDNODES", lambda job: fold_sorted(job.planned_nodes) or NULL),
         }
 
     def _times(self) -> dict[str, JobColumn]:
@@ -379,13 +380,13 @@ class _Reasons:
     """Texts of reasons, each put together once."""
 
     def __call__(self, job: JobLine) -> str:
-        return job.reason_text(fold) if job.reason_sentence else job.reason
+        return job.reason_text(fold_sorted) if job.reason_sentence else job.reason
 
     def or_nodes(self, job: JobLine) -> str:
         """Give the nodes or, of a job that waits or has ended badly, the reason."""
         if job.base_state in _REASON_STATES:
             return f"({self(job)})"
-        return fold(job.nodes)
+        return fold_sorted(job.nodes)
 
 
 #: Base states in which the reason is shown in place of the nodes.

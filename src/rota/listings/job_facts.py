@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.listings.text import fold, plain
+from rota.config.hostlist import fold_sorted
+from rota.listings.text import plain
 from rota.model import Reason
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def gres_text(gres: str) -> str:
 
 def hosts_text(names: str) -> str:
     """Give requested nodes, whose names are separated by commas, as a hostlist."""
-    return plain(fold(tuple(filter(None, names.split(",")))))
+    return plain(fold_sorted(filter(None, names.split(","))))
 
 
 def per_gpu(job: JobLine, name: str) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from rota.config.hostlist import fold_sorted
 from rota.listings.clock import duration
 from rota.listings.columns import Column
 from rota.listings.node_facts import gres_used
-from rota.listings.text import NULL, fold, or_null, plain
+from rota.listings.text import NULL, or_null, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -170,7 +171,7 @@ def _gres(node: NodeLine) -> str:
 
 
 def _hosts(names: Iterable[str]) -> str:
-    return fold(tuple(dict.fromkeys(names)))
+    return fold_sorted(dict.fromkeys(names))
 
 
 # ---- partitions -------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rota.listings.text import fold
+from rota.config.hostlist import fold_sorted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -86,7 +86,7 @@ class Group:
     @property
     def hostlist(self) -> str:
         """The nodes as a hostlist."""
-        return fold(tuple(self.names))
+        return fold_sorted(self.names)
 
     def least(self, attribute: str) -> int:
         """Give the smallest value of an attribute of the nodes; 0: there are none."""

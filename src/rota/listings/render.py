@@ -7,9 +7,10 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from rota.commands.getopt import UsageError
+from rota.config.hostlist import fold_sorted
 from rota.listings import sprio, squeue, sshare
 from rota.listings.run import every, run
-from rota.listings.text import NULL, fold
+from rota.listings.text import NULL
 from rota.model import InputError
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _job(job: JobLine) -> dict[str, Any]:
         "qos": job.qos,
         "state": job.state,
         "state_compact": job.state_compact,
-        "reason": job.reason_text(fold),
+        "reason": job.reason_text(fold_sorted),
         "priority": job.priority,
         "nice": job.nice,
         "num_nodes": job.num_nodes,
@@ -107,8 +108,8 @@ def _job(job: JobLine) -> dict[str, Any]:
         "eligible_time": job.eligible_time,
         "start_time": job.expected_start,
         "end_time": None if job.start_time is None else job.end_time,
-        "nodes": fold(job.nodes),
-        "planned_nodes": fold(job.planned_nodes),
+        "nodes": fold_sorted(job.nodes),
+        "planned_nodes": fold_sorted(job.planned_nodes),
         "array_job_id": job.array_job_id,
         "array_task": job.array_task,
     }

@@ -113,7 +113,14 @@ def states_of(text: str) -> frozenset[str]:
         UsageError: one is none.
     """
     known = {name: state.value for state in JobState for name in (state.value, state.compact)}
-    known |= {"REQUEUED": "REQUEUED", "RQ": "REQUEUED", "RESIZING": "RESIZING", "RS": "RESIZING", "REVOKED": "REVOKED"}
+    known |= {
+        "REQUEUED": "REQUEUED",
+        "RQ": "REQUEUED",
+        "RESIZING": "RESIZING",
+        "RS": "RESIZING",
+        "REVOKED": "REVOKED",
+        "RV": "REVOKED",
+    }
     found = set()
     for word in text.split(","):
         name = word.strip().upper()

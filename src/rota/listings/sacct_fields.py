@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from rota.config.hostlist import fold
 from rota.listings.clock import full_duration
 from rota.listings.job_facts import eligible_time, least_memory, system_comment
-from rota.listings.text import fold, or_null, plain, size, tres_text
+from rota.listings.text import or_null, plain, size, tres_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from rota.commands.getopt import UsageError
 from rota.commands.sacctmgr import USAGE, Line, Setting, not_supported, parse_sacctmgr, parse_words
+from rota.config.hostlist import fold_sorted
 from rota.listings.answer import VERSION, Answer
 from rota.listings.sacct_table import put
 from rota.listings.sacctmgr_fields import ALIASES, DEFAULT, FIELDS, QOS_FIELDS, Row
 from rota.listings.sacctmgr_tree import Inherited
-from rota.listings.text import fold, tres_text
+from rota.listings.text import tres_text
 from rota.model.tres import STATIC_TRES
 
 if TYPE_CHECKING:
@@ -288,7 +289,7 @@ def _clusters(line: Line, view: View) -> Answer:
         "ControlPort": "0",
         "RPC": "9728",
         "NodeCount": str(len(nodes)),
-        "ClusterNodes": fold(tuple(node.name for node in nodes)),
+        "ClusterNodes": fold_sorted(node.name for node in nodes),
         "TRES": tres_text(totals),
     }
     shown = asked.named(cluster.lower()) and asked.allows("Clusters", cluster)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rota.commands.getopt import Parsed, UsageError
 from rota.commands.lists import split_list
 from rota.commands.scontrol import Other, Scontrol, Show, parse_scontrol
-from rota.config.hostlist import hosts_in_order
+from rota.config.hostlist import fold_again, hosts_in_order
 from rota.listings.answer import VERSION, Answer
 from rota.listings.assoc_mgr import show_assoc_mgr
 from rota.listings.common import clock_of, cluster_heading
@@ -19,7 +19,6 @@ from rota.listings.scontrol_questions import error_text, list_pids, wait_job
 from rota.listings.show_config import ping, show_config
 from rota.listings.show_job import show_job
 from rota.listings.show_machine import show_license, show_node, show_partition, show_reservation, show_step
-from rota.listings.text import fold
 from rota.listings.topology import show_topology
 
 if TYPE_CHECKING:
@@ -203,34 +202,32 @@ class _Shown:
             text = self._environ.get("SLURM_NODELIST")
             if not text:
                 return Answer(err="scontrol: error: host list is empty\n")
+        items = _items(text)
         try:
-            return Answer("".join(f"{one}\n" for one in _hosts(text)))
+            return Answer("".join(f"{one}\n" for one in hosts_in_order(",".join(items))) if items else "")
         except ValueError:
             return Answer(err=f"Invalid hostlist: {text}\n")
 
     def hostlist(self, name: str | None) -> Answer:
-        if name is None:
-            return Answer(_HELP, code=1)
-        try:
-            return Answer(fold(tuple(_hosts(name))) + "\n")
-        except ValueError:
-            return Answer(err=f"Invalid hostlist: {name}\n", code=1)
+        return Answer(_HELP, code=1) if name is None else host_list(name, in_order=True)
 
     def hostlist_sorted(self, name: str | None) -> Answer:
-        if name is None:
-            return Answer(_HELP, code=1)
-        try:
-            return Answer(fold(tuple(sorted(_hosts(name), key=_natural))) + "\n")
-        except ValueError:
-            return Answer(err=f"Invalid hostlist: {name}\n", code=1)
+        return Answer(_HELP, code=1) if name is None else host_list(name, in_order=False)
 
 
-def _hosts(text: str) -> list[str]:
-    """Expand a hostlist in its order, with those that come again."""
-    named = ",".join(split_list(text))
-    return hosts_in_order(named) if named else []
+def host_list(text: str, *, in_order: bool) -> Answer:
+    """Format the names in a text as a hostlist, with those that come again.
+
+    Args:
+        text: Names and hostlists, separated by commas and white space.
+        in_order: Whether they keep their order; else they are sorted.
+    """
+    items = _items(text)
+    try:
+        return Answer((fold_again(",".join(items), in_order=in_order) if items else "") + "\n")
+    except ValueError:
+        return Answer(err=f"Invalid hostlist: {','.join(items)}\n", code=1)
 
 
-def _natural(name: str) -> tuple[str, int]:
-    digits = name[len(name.rstrip("0123456789")) :]
-    return name[: len(name) - len(digits)], int(digits[:18] or 0)
+def _items(text: str) -> list[str]:
+    return split_list(",".join(text.split()))

@@ -72,7 +72,7 @@ def show_config(view: View, clock: Clock) -> str:
     known = {key.lower(): key for key in _DEFAULTS}
     values = dict(_DEFAULTS)
     for key, value in config.parameters.items():
-        if key not in _SECRET:
+        if key not in _SECRET and key != "nodeset":  # what it holds is in the lines of partitions
             values[known.get(key, key)] = plain(value) or NULL
     enforced = values["EnforcePartLimits"]
     is_any = FLAGS.get(enforced.lower())

@@ -6,6 +6,7 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from rota.config.hostlist import fold, fold_sorted, ranges
 from rota.listings.clock import full_duration
 from rota.listings.job_facts import (
     accrue_time,
@@ -25,7 +26,7 @@ from rota.listings.job_facts import (
     throttle,
 )
 from rota.listings.records import record
-from rota.listings.text import NULL, fold, or_null, plain, ranges, size, tres_text
+from rota.listings.text import NULL, or_null, plain, size, tres_text
 from rota.model.accounting import JobDetails
 from rota.model.gres import GPU
 from rota.model.tres import gres_counts
@@ -77,7 +78,7 @@ def _identity(job: JobLine, view: View, details: JobDetails, clock: Clock, *, de
     )
     state = "COMPLETING" if job.completing else job.state
     code, signal = (0, 1) if job.state == "DEADLINE" else (job.exit_code, job.signal)  # as Slurm says
-    reason = plain(job.reason_text(fold)).replace(" ", "_")
+    reason = plain(job.reason_text(fold_sorted)).replace(" ", "_")
     yield f"JobState={state} Reason={reason} Dependency={job.dependency or NULL}"
     yield (
         f"Requeue={int(requeues(job, view))} Restarts={job.restart_count} BatchFlag={int(details.batch)} Reboot=0 "
@@ -114,8 +115,8 @@ def _places(job: JobLine, view: View, details: JobDetails) -> Iterator[str]:
     excluded = hosts_text(job.request.excluded_nodes) or NULL
     yield f"Partition={job.partition} AllocNode:Sid={host}:{details.alloc_sid}"
     yield f"ReqNodeList={hosts_text(job.request.required_nodes) or NULL} ExcNodeList={excluded}"
-    planned = f" SchedNodeList={fold(job.planned_nodes)}" if job.planned_nodes and job.pending else ""
-    yield f"NodeList={fold(job.nodes)}{planned}"
+    planned = f" SchedNodeList={fold_sorted(job.planned_nodes)}" if job.planned_nodes and job.pending else ""
+    yield f"NodeList={fold_sorted(job.nodes)}{planned}"
     if job.nodes:
         yield f"BatchHost={job.nodes[0]}"
 
@@ -167,7 +168,7 @@ def _allocated(job: JobLine, view: View) -> Iterator[str]:
         lambda one: (one.processors, one.memory, held[one.node], gpus.get(one.node)),
     )
     for (processors, memory, kinds, ids), lines in alike:
-        nodes = fold(tuple(one.node for one in lines))
+        nodes = fold(one.node for one in lines)
         shown = ",".join(f"{name}:{count}{_numbers(name, ids)}" for name, count in kinds.items())
         yield f"  Nodes={nodes} CPU_IDs={ranges(map(str, processors))} Mem={memory} GRES={shown}"
 

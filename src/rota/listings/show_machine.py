@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.config.hostlist import fold_sorted
 from rota.listings.clock import full_duration
 from rota.listings.node_columns import share_text
 from rota.listings.node_facts import gres_used, reserved, tres_allocated, tres_configured
 from rota.listings.records import record
 from rota.listings.sacct_fields import step_tres
-from rota.listings.text import NULL, fold, or_null, plain, tres_text, weights_text
+from rota.listings.text import NULL, or_null, plain, tres_text, weights_text
 from rota.model.units import FLAGS
 
 if TYPE_CHECKING:
@@ -98,7 +99,9 @@ def _partition(part: PartitionLine, view: View) -> Iterator[str]:
         f"MaxNodes={most} MaxTime={longest} MinNodes={part.min_nodes} LLN={_yes(part.least_loaded)} "
         f"MaxCPUsPerNode={cpus_of_node}"
     )
-    yield f"Nodes={fold(part.nodes) or NULL}"
+    if part.node_sets:
+        yield f"NodeSets={','.join(part.node_sets)}"
+    yield f"Nodes={fold_sorted(part.nodes) or NULL}"
     share = share_text(exclusive=part.exclusive, most=part.max_share, force=part.force_share)
     yield (
         f"PriorityJobFactor={part.priority_job_factor} PriorityTier={part.priority_tier} "
@@ -140,7 +143,7 @@ def show_reservation(one: ReservationLine, view: View, clock: Clock, *, one_line
     cores, cpus = reserved(one, view)
     length = full_duration(one.end_time - one.start_time)
     start, end = clock.moment(one.start_time), clock.moment(one.end_time)
-    nodes = f"Nodes={fold(one.nodes) or NULL} NodeCnt={len(one.nodes)} CoreCnt={cores}"
+    nodes = f"Nodes={fold_sorted(one.nodes) or NULL} NodeCnt={len(one.nodes)} CoreCnt={cores}"
     users = f"Users={','.join(one.users) or NULL} Groups=(null) Accounts={','.join(one.accounts) or NULL}"
     after = full_duration(one.purge_after)
     flags = ",".join(f"{flag}={after}" if flag == "PURGE_COMP" else flag for flag in one.flags)
@@ -172,7 +175,7 @@ def show_step(one: Step, view: View, clock: Clock, *, one_line: bool) -> str:
     tres = NULL if batch else tres_text(counts, ("cpu", "mem", "node", *sorted(counts.keys() - {"cpu", "mem", "node"})))
     lines = [
         f"StepId={one.shown_id} UserId={one.job.user_id} StartTime={clock.moment(step.start_time)} TimeLimit=UNLIMITED",
-        f"State={step.state.value} Partition={one.job.partition} NodeList={fold(step.nodes)}",
+        f"State={step.state.value} Partition={one.job.partition} NodeList={fold_sorted(step.nodes)}",
         f"Nodes={len(step.nodes)} CPUs={cpus} Tasks={step.tasks} Name={or_null(step.name)} Network=(null)",
         f"TRES={tres}",
         "ResvPorts=(null)",

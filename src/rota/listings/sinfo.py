@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.forms import form_of
 from rota.commands.getopt import NEEDED, Option, Parsed, UsageError, parse, table
-from rota.config.hostlist import expand_hostlist
+from rota.config.hostlist import expand_hostlist, fold_sorted
 from rota.listings.answer import Answer
 from rota.listings.clock import full_duration
 from rota.listings.columns import Format, parse_format, parse_named_format
@@ -20,7 +20,7 @@ from rota.listings.columns import table as as_table
 from rota.listings.common import ALONE, HIDDEN, VERBOSE, about, clock_of, cluster_heading, seconds_between, words_of
 from rota.listings.node_columns import LETTERS, NodeColumns, partition_text
 from rota.listings.node_groups import Group, group_nodes, state_number
-from rota.listings.text import fold, plain
+from rota.listings.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -366,7 +366,7 @@ def _reservations(view: View, clock: Clock, *, header: bool) -> str:
             clock.moment(one.start_time),
             clock.moment(one.end_time),
             full_duration(one.end_time - one.start_time),
-            fold(one.nodes),
+            fold_sorted(one.nodes),
         )
         for one in found
     ]

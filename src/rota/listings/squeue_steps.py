@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.getopt import UsageError
 from rota.commands.job_ids import parse_job_ids
+from rota.config.hostlist import fold_sorted
 from rota.listings.answer import Answer
 from rota.listings.clock import duration
 from rota.listings.columns import Column, parse_format, parse_named_format, sort_records
 from rota.listings.columns import table as as_table
 from rota.listings.common import words_of
 from rota.listings.squeue_ids import choose, parse_ids
-from rota.listings.text import NULL, fold, or_null, plain
+from rota.listings.text import NULL, or_null, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,7 +120,7 @@ def _columns(clock: Clock) -> dict[str, Column[Step]]:
         "j": Column("NAME", lambda one: or_null(one.step.name)),
         "l": Column("TIME_LIMIT", _no_limit),
         "M": Column("TIME", lambda one: duration(one.used(clock.now)), lambda one: one.used(clock.now)),
-        "N": Column("NODELIST", lambda one: fold(one.step.nodes)),
+        "N": Column("NODELIST", lambda one: fold_sorted(one.step.nodes)),
         "P": Column("PARTITION", lambda one: one.job.partition),
         "S": Column("START_TIME", lambda one: clock.moment(one.step.start_time), lambda one: one.step.start_time),
         "u": Column("USER", lambda one: plain(one.job.user)),

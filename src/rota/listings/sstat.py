@@ -12,12 +12,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.getopt import NEEDED, Option, Parsed, UsageError, parse, table
+from rota.config.hostlist import fold_sorted
 from rota.listings.answer import Answer
 from rota.listings.clock import full_duration
 from rota.listings.common import VERBOSE, about
 from rota.listings.sacct_table import fields_of, help_format, ids_of, put
 from rota.listings.squeue_steps import Step, running_steps
-from rota.listings.text import fold, size
+from rota.listings.text import size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -242,7 +243,7 @@ def _texts(*, convert: bool) -> dict[str, Text]:
     found: dict[str, Text] = {
         "JobID": lambda row: f"{row.one.job.job_id}.{row.one.step.step_id}",
         "NTasks": lambda row: str(row.one.step.tasks),
-        "Nodelist": lambda row: fold(tuple(dict.fromkeys(task.node for task in row.tasks)) or row.one.step.nodes),
+        "Nodelist": lambda row: fold_sorted(dict.fromkeys(task.node for task in row.tasks) or row.one.step.nodes),
         "Pids": lambda row: ",".join(str(pid) for task in row.tasks for pid in task.pids),
         **dict.fromkeys(("AveCPUFreq", "ConsumedEnergy", "ConsumedEnergyRaw"), lambda _: "0"),
         **dict.fromkeys(("ReqCPUFreq", "ReqCPUFreqMin", "ReqCPUFreqMax", "ReqCPUFreqGov"), _frequency),

@@ -1,4 +1,4 @@
-r"""Texts in columns: hostlists, sizes, and what users have written.
+r"""Texts in columns: sizes, and what users have written.
 
 What users have written, such as a job's name, may hold anything. Characters that end, overwrite or reorder a line are
 shown as escapes, ``\n``, so that a record stays on its line and its columns in order; Slurm prints them as they are.
@@ -7,16 +7,13 @@ shown as escapes, ``\n``, so that a record stays on its line and its columns in 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 #: Characters that end a line for some reader, control a terminal, or set the direction of what follows.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-_NUMBERED = re.compile(r"(.*?)(\d+)", re.DOTALL)
 _UNITS = " KMGTPEZ"
 #: What Slurm prints for a text that is not there.
 NULL = "(null)"
@@ -32,49 +29,6 @@ def plain(text: str) -> str:
 def or_null(text: str) -> str:
     """Give a text of a user, or ``(null)`` if it is empty."""
     return plain(text) if text else NULL
-
-
-# ---- hostlists --------------------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=65536)
-def _split(name: str) -> tuple[str, str]:
-    """Split a node name into prefix and number; no number if it does not end in one."""
-    match = _NUMBERED.fullmatch(name)
-    return (match[1], match[2]) if match else (name, "")
-
-
-@lru_cache(maxsize=16384)
-def fold(names: tuple[str, ...]) -> str:
-    """Format node names as a hostlist, ``n[01-04],m7``, in their order.
-
-    Results are kept: listings show the nodes of the same jobs again and again.
-    """
-    if len(names) < 2:
-        return "".join(names)
-    parts = []
-    for prefix, some in groupby(map(_split, names), key=lambda part: part[0]):
-        numbers = [number for _, number in some]
-        if len(numbers) == 1:
-            parts.append(prefix + numbers[0])
-        elif not numbers[0]:
-            parts += [prefix] * len(numbers)
-        else:
-            parts.append(f"{prefix}[{ranges(numbers)}]")
-    return ",".join(parts)
-
-
-def ranges(numbers: Iterable[str]) -> str:
-    """Format ascending numbers, of equal width if they have leading zeros: ``0-2,5``."""
-    runs: list[list[str]] = []
-    following = ""
-    for number in numbers:
-        if number == following:
-            runs[-1][1:] = [number]
-        else:
-            runs.append([number])
-        following = f"{int(number) + 1:0{len(number)}}"
-    return ",".join("-".join(run) for run in runs)
 
 
 # ---- sizes ------------------------------------------------------------------------------------------------------

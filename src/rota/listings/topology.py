@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.config.hostlist import expand_hostlist
+from rota.config.hostlist import expand_hostlist, fold, fold_sorted
 from rota.listings.answer import Answer
-from rota.listings.text import fold
 from rota.model.bounds import MOST_OF_MACHINE
 from rota.resources import Switches
 
@@ -35,7 +34,7 @@ def _line(switch: Switch, level: int, nodes: list[str]) -> str:
         f"SwitchName={switch.name}",
         f"Level={level}",
         f"LinkSpeed={switch.link_speed}",
-        f"Nodes={fold(tuple(nodes))}",
+        f"Nodes={fold_sorted(nodes)}",
     ]
     if switch.switches:
         folded = fold(switch.switches)

@@ -71,6 +71,12 @@ class ClusterConfig:
             lower[key.lower()] = value
         object.__setattr__(self, "parameters", lower)
 
+    @property
+    def node_sets(self) -> dict[str, tuple[str, ...]]:
+        """Names of the nodes of each ``NodeSet``, which are a parameter, ``a=n1,n2 b=n3``."""
+        sets = (word.partition("=") for word in self.parameters.get("nodeset", "").split())
+        return {name: tuple(filter(None, nodes.split(","))) for name, _, nodes in sets}
+
     def get(self, key: str, default: str = "") -> str:
         """Give the value of a key (in any case) as it was written, or the default."""
         return self.parameters.get(key.lower(), default)

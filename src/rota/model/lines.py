@@ -328,6 +328,7 @@ class PartitionLine:
     select_parameters: str = ""
     root_only: bool = False
     req_resv: bool = False
+    node_sets: tuple[str, ...] = ()
     billing_weights: Mapping[str, float] = field(default_factory=dict)
 
 

@@ -97,6 +97,11 @@ class Partition:
     set_fields: frozenset[str] = frozenset()
     created: bool = False
 
+    @property
+    def node_sets(self) -> tuple[str, ...]:
+        """The node sets among its nodes, in the order of the configuration."""
+        return tuple(filter(None, self.options.get("nodesets", "").split(",")))
+
     def __post_init__(self) -> None:
         """Keep the dictionaries from being written to."""
         write(self, billing_weights=ReadOnlyDict(self.billing_weights), options=ReadOnlyDict(self.options))

@@ -69,7 +69,12 @@ def _workload(path: Path, ended: list[Record]) -> Workload:
         columns["user_id"].append(spec.user_id)
         columns["group_id"].append(spec.group_id)
     header = (f"; UnixStartTime: {origin}",)
-    return Workload.build(path.name, columns, header=header, source=path, requests=tuple(requests))
+    tasks = tuple(_task(job) for job, _, _ in rows)
+    return Workload.build(path.name, columns, header=header, source=path, requests=tuple(requests), tasks=tasks)
+
+
+def _task(job: Record) -> str:
+    return "" if job.get("array_job_id") is None else f"{job['array_job_id']}_{job.get('array_task', '')}"
 
 
 _COLUMNS = (

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 #: What commands of `rota` need; those of clusters find it themselves, and start without what is installed, too.
 _ROTA = (
-    "ClusterShell.NodeSet",
     "rota.cli.forecast",
     "rota.cli.live",
     "rota.cli.main",

@@ -80,6 +80,8 @@ class Workload:
     requests: tuple[JobSpec, ...] | None = None
     #: Hostlist of the nodes on which each job ran, one for each row; empty: unknown.
     nodes: tuple[str, ...] | None = None
+    #: Task of a job array that each job is, as ``17_3``, one for each row; empty: of none. ``None``: none is.
+    tasks: tuple[str, ...] | None = None
     #: Numbers of jobs that only hold their places when the workload begins, see `rota.workload.window`.
     carried: frozenset[int] = frozenset()
     #: What was found out in reading that its user should know, one sentence each.
@@ -112,6 +114,7 @@ class Workload:
         source: Path | None = None,
         requests: tuple[JobSpec, ...] | None = None,
         nodes: tuple[str, ...] | None = None,
+        tasks: tuple[str, ...] | None = None,
         notes: tuple[str, ...] = (),
         untold: frozenset[str] = frozenset(),
     ) -> Workload:
@@ -124,6 +127,7 @@ class Workload:
             source: The file from which it was read.
             requests: Requests, one for each row, if the file has more than the columns.
             nodes: Hostlist of the nodes on which each job ran.
+            tasks: Task of a job array that each job is.
             notes: What was found out in reading that its user should know.
             untold: What the file does not tell of requests.
 
@@ -145,6 +149,7 @@ class Workload:
             source=source,
             requests=requests,
             nodes=nodes,
+            tasks=tasks,
             notes=notes,
             untold=untold,
             **arrays,
@@ -213,10 +218,16 @@ class Workload:
         """Select jobs by a mask, or by row numbers in the given order."""
         kept = {name: getattr(self, name)[rows] for name in ("line", *FIELD_NAMES)}
         places = np.arange(len(self))[rows].tolist()
-        requests, nodes = (
-            None if one is None else tuple(one[row] for row in places) for one in (self.requests, self.nodes)
+        requests, nodes, tasks = (
+            None if one is None else tuple(one[row] for row in places)
+            for one in (self.requests, self.nodes, self.tasks)
         )
-        return dataclasses.replace(self, requests=requests, nodes=nodes, **kept)
+        return dataclasses.replace(self, requests=requests, nodes=nodes, tasks=tasks, **kept)
+
+    def number_of(self, task: str) -> int | None:
+        """Give the number of the last run of a task of a job array, ``17_3``; ``None``: there is none."""
+        rows = [row for row, name in enumerate(self.tasks or ()) if name == task]
+        return int(self.job_number[rows[-1]]) if rows else None
 
     def with_columns(self, **columns: ArrayLike) -> Workload:
         """Replace some columns.

@@ -14,8 +14,6 @@ def main() -> None:
     queue = CommonAdapter(
         "SLURM",
         "fw",
-        # Its script begins as a login shell, whose PATH is the system's.
-        pre_rocket='export PATH="$ROTA_STATE/bin:$PATH"',
         rocket_launch=f"srun -l hostname > {here}/ran; until [ -e {here}/go ]; do sleep 0.1; done",
         nodes=2,
         ntasks=2,

@@ -222,12 +222,14 @@ class JobDependencies:
             return None
         left = tuple(one for one, verdict in zip(wanted.each, verdicts, strict=True) if verdict is not True)
         never = verdicts.count(False)
-        if never == len(verdicts) if wanted.any_of else never:
+        in_vain = never == len(verdicts) if wanted.any_of else never > 0
+        if not in_vain or job.reason is not Reason.DEPENDENCY_NEVER_SATISFIED:  # later ends do not matter to Slurm then
+            job.dependencies = Dependencies(left, wanted.any_of) if left else None
+        if in_vain:
             return Reason.DEPENDENCY_NEVER_SATISFIED
         for one in left:
             if one.type is DependencyType.AFTER and (start := self._start_of(one)) is not None:
                 self._state.timers.set_sooner(start + one.seconds, Timer(TimerKind.DEPENDENCY, job.job_id))
-        job.dependencies = Dependencies(left, wanted.any_of) if left else None
         return Reason.DEPENDENCY if left else None
 
     def text(self, job: Job) -> str:

@@ -192,6 +192,7 @@ def partition_line(cluster: Cluster, part: Partition, names: Callable[[int], tup
         select_parameters=part.select_parameters,
         root_only=part.root_only,
         req_resv=part.req_resv,
+        node_sets=part.node_sets,
         billing_weights=part.billing_weights,
         allow_groups=part.allow_groups,
         allow_users=None if part.allow_users is None else tuple(sorted(part.allow_users)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rota.config.hostlist import fold, fold_sorted
 from rota.listings.job_facts import (
     accrue_time,
     eligible_time,
@@ -21,7 +22,7 @@ from rota.listings.job_facts import (
     tasks_of,
     throttle,
 )
-from rota.listings.text import fold, tres_text
+from rota.listings.text import tres_text
 from rota.model.accounting import JobDetails
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def _rules(job: JobLine, view: View, details: JobDetails) -> dict[str, Any]:
         "sockets_per_board": 0,
         "sockets_per_node": request.sockets_per_node or None,
         "start_time": start_shown(job, view.now) or 0,
-        "state_description": job.reason_text(fold) if job.reason_sentence else "",
+        "state_description": job.reason_text(fold_sorted) if job.reason_sentence else "",
         "state_reason": job.reason,
         "standard_error": (details.std_err or details.std_out) if details.batch else "",
         "standard_input": details.std_in if details.batch else "",

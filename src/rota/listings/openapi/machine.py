@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rota.config.hostlist import fold_sorted
 from rota.listings.node_facts import gres_used, reserved, tres_allocated, tres_configured
-from rota.listings.text import fold, tres_text, weights_text
+from rota.listings.text import tres_text, weights_text
 
 if TYPE_CHECKING:
     from rota.listings.view import View
@@ -95,7 +96,7 @@ def partition_object(part: PartitionLine) -> dict[str, Any]:
         "max_time_limit": -1 if part.max_time is None else part.max_time // 60,
         "min nodes per job": part.min_nodes,
         "name": part.name,
-        "nodes": fold(part.nodes),
+        "nodes": fold_sorted(part.nodes),
         "over_time_limit": _NOT_LIMITED if part.over_time_limit is None else part.over_time_limit // 60 or None,
         "priority_job_factor": part.priority_job_factor,
         "priority_tier": part.priority_tier,
@@ -127,7 +128,7 @@ def reservation_object(one: ReservationLine, view: View) -> dict[str, Any]:
         "max_start_delay": 0,
         "name": one.name,
         "node_count": len(one.nodes),
-        "node_list": fold(one.nodes),
+        "node_list": fold_sorted(one.nodes),
         "partition": one.partition,
         "start_time": one.start_time,
         "watts": _NO_VALUE,

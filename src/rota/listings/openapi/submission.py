@@ -24,10 +24,13 @@ _OPTIONS = {
     "account_gather_frequency": "acctg-freq",
     "array": "array",
     "begin_time": "begin",
+    "cluster_constraint": "cluster-constraint",
     "comment": "comment",
     "constraints": "constraint",
     "container": "container",
+    "core_specification": "core-spec",
     "cores_per_socket": "cores-per-socket",
+    "cpu_binding_hint": "hint",
     "cpu_frequency": "cpu-freq",
     "cpus_per_gpu": "cpus-per-gpu",
     "cpus_per_task": "cpus-per-task",
@@ -60,6 +63,7 @@ _OPTIONS = {
     "partition": "partition",
     "prefer": "prefer",
     "priority": "priority",
+    "profile": "profile",
     "qos": "qos",
     "reservation": "reservation",
     "signal": "signal",
@@ -71,6 +75,7 @@ _OPTIONS = {
     "tasks_per_core": "ntasks-per-core",
     "tasks_per_node": "ntasks-per-node",
     "tasks_per_socket": "ntasks-per-socket",
+    "thread_specification": "thread-spec",
     "threads_per_core": "threads-per-core",
     "time_limit": "time",
     "time_minimum": "time-min",
@@ -153,6 +158,16 @@ def sbatch_words(properties: Mapping[str, Any]) -> list[str]:
             words.append(f"--nodes={_range(name, value)}")
         elif name == "exclusive":
             words += _exclusive(text_of_value(name, value))
+        elif name == "get_user_environment":
+            words += (
+                ["--get-user-env"]
+                if value is True
+                else []
+                if value is False
+                else [f"--get-user-env={text_of_value(name, value)}"]
+            )
+        elif name == "wait_all_nodes":
+            words.append(f"--wait-all-nodes={int(value) if isinstance(value, bool) else text_of_value(name, value)}")
         else:
             raise PropertyError(name, f'{UNKNOWN_KEY} "{name}"')
     return words

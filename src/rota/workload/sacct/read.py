@@ -16,6 +16,7 @@ A file of a hundred thousand jobs is read in about a second.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from rota.model import JobSpec
     from rota.workload.fields import IntColumn
 
+_TASK = re.compile(r"\d+_\d+", re.ASCII)
 #: Status in SWF by state: 0 for all others that have ended.
 _STATUS = {"COMPLETED": 1, "CANCELLED": 5, "": UNKNOWN, **dict.fromkeys(RUNNING | WAITING, UNKNOWN)}
 
@@ -69,6 +71,7 @@ def read_sacct(paths: Sequence[Path], time_zone: str = "") -> Workload:
         source=source,
         requests=_completed(jobs, columns["user_id"].tolist()),
         nodes=tuple(jobs.nodes.tolist()),
+        tasks=_tasks(jobs),
         notes=(*(note for _, notes, _ in read for note in notes), *_notes(jobs, again)),
         untold=frozenset[str]().union(*(untold for _, _, untold in read)),
     )
@@ -126,6 +129,11 @@ def _current(files: Sequence[Jobs]) -> Jobs:
     best = np.full(len(jobs), UNKNOWN)
     np.maximum.at(best, run.ravel(), rank)
     return jobs.take(best[run.ravel()] % len(files) == of_file)
+
+
+def _tasks(jobs: Jobs) -> tuple[str, ...] | None:
+    names = tuple(name if _TASK.fullmatch(name) else "" for name in jobs.ids.tolist())
+    return names if any(names) else None
 
 
 def _sort_tasks(jobs: Jobs) -> None:

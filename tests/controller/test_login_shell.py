@@ -1,0 +1,64 @@
+"""Scripts that begin as login shells find the commands of the cluster, though the profile has set ``PATH`` anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rota.testing.live import LiveCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_CONF = "NodeName=n1 CPUs=2\nPartitionName=debug Nodes=ALL Default=YES\n"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
+    with LiveCluster(tmp_path_factory.mktemp("a cluster"), _CONF) as found:
+        yield found
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home directory whose profile says that it was read, and which system's commands come first."""
+    (tmp_path / ".bash_profile").write_text("PATH=/usr/bin:/bin\nPROFILE=read\n")
+    return tmp_path
+
+
+def _told(cluster: LiveCluster, home: Path, first: str, **environment: str) -> list[str]:
+    """Give what a script finds: a command, the profile's variable, and two of the environment."""
+    script = home / "script"
+    script.write_text(f'{first}\necho "$(command -v srun)"\necho "$PROFILE-$BASH_ENV-$ROTA_BASH_ENV-$SEEN"\n')
+    words = ("sbatch", "-W", "-o", str(home / "out"), str(script))
+    cluster.run(*words, environment={"HOME": str(home), "BASH_ENV": "", **environment})
+    return (home / "out").read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    "first", ["#!/bin/bash -l", "#!/bin/bash --login", "#! /bin/bash -el", "#!/usr/bin/env -S bash -l"]
+)
+def test_the_commands_come_before_those_of_the_system(cluster: LiveCluster, home: Path, first: str) -> None:
+    assert _told(cluster, home, first) == [str(cluster.state / "bin" / "srun"), "read---"]
+
+
+def test_what_the_user_has_for_bash_is_read_too(cluster: LiveCluster, home: Path) -> None:
+    mine = home / "mine"
+    mine.write_text("SEEN=yes\n")
+    found = _told(cluster, home, "#!/bin/bash -l", BASH_ENV=str(mine))
+    assert found == [str(cluster.state / "bin" / "srun"), f"read-{mine}--yes"]
+
+
+def test_a_place_that_the_profile_gives_them_is_kept(cluster: LiveCluster, home: Path) -> None:
+    (home / ".bash_profile").write_text(f"PATH={home}:'{cluster.state}/bin':/usr/bin:/bin\n")
+    (home / "srun").write_text("#!/bin/sh\n")
+    (home / "srun").chmod(0o755)
+    assert _told(cluster, home, "#!/bin/bash -l")[0] == str(home / "srun")
+
+
+def test_other_scripts_have_the_environment_of_their_submission(cluster: LiveCluster, home: Path) -> None:
+    commands = str(cluster.state / "bin" / "srun")
+    assert _told(cluster, home, "#!/bin/bash") == [commands, "---"]
+    assert _told(cluster, home, "#!/bin/bash -e") == [commands, "---"]
