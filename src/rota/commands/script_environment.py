@@ -56,6 +56,8 @@ def script_environment(
     if spec.num_tasks or spec.ntasks_per_node:
         tasks = str(spec.num_tasks or max(spec.min_nodes, 1) * spec.ntasks_per_node)
         found |= {"SLURM_NTASKS": tasks, "SLURM_NPROCS": tasks}
+    if spec.overcommit:
+        found["SLURM_OVERCOMMIT"] = "1"
     if spec.mem_per_cpu:
         found["SLURM_MEM_PER_CPU"] = str(spec.mem_per_cpu)
     elif spec.mem_per_node > 0:

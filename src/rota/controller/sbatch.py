@@ -161,7 +161,8 @@ class _Ending:
     def __init__(self, job_id: int) -> None:
         self.job_id = job_id
         self._worst = 0
-        #: The exit status: the job's, or the largest of the tasks.
+        #: The exit status: the job's, or the largest of the tasks; one that a signal has ended counts as 1, and one
+        #: that did not run as 0.
         self.status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     def __call__(self, record: JobRecord) -> None:
