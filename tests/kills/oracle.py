@@ -233,7 +233,8 @@ class OfCommand:
             return None
         if any(run.is_unknown for run in last) and self._command.is_batch:
             return None
-        return max(code if code >= 0 else 128 - code for code in self._command.codes)
+        is_batch = self._command.is_batch
+        return max(code if code >= 0 else 1 if is_batch else 128 - code for code in self._command.codes)
 
     # ---- runs -------------------------------------------------------------------------------------------------
 

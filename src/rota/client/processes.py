@@ -79,10 +79,10 @@ def kill(group: int, number: int) -> None:
 
 
 def program_path(program: str, env: "dict[str, str]") -> str:
-    """Find a program on the path of a task."""
-    if "/" in program:
+    """Find a program on the path of a task; as in Slurm, one without a path finds none."""
+    if "/" in program or "PATH" not in env:
         return program
-    for folder in env.get("PATH", os.defpath).split(":"):
+    for folder in env["PATH"].split(":"):
         path = f"{folder or '.'}/{program}"
         if os.access(path, os.X_OK) and not os.path.isdir(path):
             return path

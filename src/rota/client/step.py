@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 #: Signals by which a task that was told to end may end.
 _OF_ENDS = (signal.SIGTERM, signal.SIGKILL)
+#: Seconds within which SIGTERM follows SIGCONT at the end of a job.
+_OF_END = 5.0
 #: Seconds within which ends of tasks are told together.
 _TOGETHER = 0.05
 #: Seconds for which output is read that processes hold open although all tasks have ended.
@@ -85,7 +87,8 @@ class Step:
         self._first_end = 0.0
         self._kill_at = self._over_at = self._say_at = 0.0
         self._told = self._aborted = self._was_forced = False
-        self._last_interrupt = 0.0
+        self._last_interrupt = self._last_continued = 0.0
+        self._was_stopped = False
 
     # ---- start ------------------------------------------------------------------------------------------------
 
@@ -176,7 +179,8 @@ class Step:
             readers += self._mpi.readers
         readable, writable = ready(readers, self._streams.writers, self._pause())
         if self._wakeup in readable:
-            for number in os.read(self._wakeup, 4096):
+            # SIGCONT came first, although the kernel may have handed on the other one before.
+            for number in sorted(os.read(self._wakeup, 4096), key=lambda number: number != signal.SIGCONT):
                 self._take_signal(number)
         if set(self._attached.readers).intersection(readable):
             for number in self._attached.hear():
@@ -258,12 +262,18 @@ class Step:
     def _take_signal(self, number: int) -> None:
         if number == signal.SIGINT:
             self._interrupt()
+        elif number == signal.SIGTERM and time.monotonic() < self._last_continued + _OF_END:
+            self._force(0)  # the tasks hear of the end of the job themselves
         elif number in TO_END:
-            self._force()
+            self._force(signal.SIGKILL)
         elif number == signal.SIGWINCH:
             self._streams.resized()
         elif number == signal.SIGTSTP:
+            self._was_stopped = True
             self._send(signal.SIGSTOP)
+        elif number == signal.SIGCONT and not self._was_stopped:
+            self._last_continued = time.monotonic()
+            self._say("got SIGCONT")
         elif number in HANDED_ON:
             self._send(number)
 
@@ -271,7 +281,7 @@ class Step:
         """Heed Ctrl-C: the first says what runs, a second within a second is sent to the tasks, a third ends them."""
         now = time.monotonic()
         if self._told:
-            self._force()
+            self._force(signal.SIGKILL)
         elif self._spec["quit_on_interrupt"] or now < self._last_interrupt + 1:
             self._told = True
             self._say(f"sending Ctrl-C to StepId={self._name}")
@@ -281,10 +291,10 @@ class Step:
             self._say_states()
         self._last_interrupt = now
 
-    def _force(self) -> None:
+    def _force(self, number: int) -> None:
         if not self._aborted:
             self._say("forcing job termination")
-            self._abort(signal.SIGKILL)
+            self._abort(number)
 
     def _abort_for_mpi(self, aborter: int | None = None) -> None:
         if not self._aborted:
@@ -296,12 +306,14 @@ class Step:
         self._abort(number)
 
     def _abort(self, number: int) -> None:
-        """End the step: a signal, and SIGKILL some time later."""
+        """End the step: a signal, and SIGKILL some time later; 0: others do that."""
         self._aborted = True
         nodes = self._spec["env"]["SLURM_STEP_NODELIST"]
         moment = time.strftime("%Y-%m-%dT%H:%M:%S")
         say(f"slurmstepd: error: *** STEP {self._name} ON {nodes} CANCELLED AT {moment} ***\n")
         wait = self._spec["kill_wait"]
+        if not number:
+            return
         if number == signal.SIGKILL:
             self._was_forced = True
             self._say(f"Job step aborted: Waiting up to {wait + 2} seconds for job step to finish.")

@@ -31,6 +31,8 @@ _OF_OPTIONS = {
 }
 #: Variables of a user that programs of Slurm read, and that are none of a job.
 _KEPT = ("SLURM_CONF", "SLURM_TIME_FORMAT", "SLURM_CLUSTERS", "SLURM_HOSTFILE")
+#: What begins the names of variables that a step has in any case: those of its job, and by which ``srun`` finds that.
+_OF_STEPS = ("SLURM_", "ROTA_RUN")
 _KEPT_PREFIXES = ("SLURM_EXIT_", "SLURM_DEBUG")
 
 
@@ -56,11 +58,13 @@ def script_environment(
     if spec.num_tasks or spec.ntasks_per_node:
         tasks = str(spec.num_tasks or max(spec.min_nodes, 1) * spec.ntasks_per_node)
         found |= {"SLURM_NTASKS": tasks, "SLURM_NPROCS": tasks}
+    if spec.overcommit:
+        found["SLURM_OVERCOMMIT"] = "1"
     if spec.mem_per_cpu:
         found["SLURM_MEM_PER_CPU"] = str(spec.mem_per_cpu)
     elif spec.mem_per_node > 0:
         found["SLURM_MEM_PER_NODE"] = str(spec.mem_per_node)
-    if "get-user-env" in texts or texts.get("export", "").upper() in {"NONE", "NIL"}:
+    if "get-user-env" in texts or texts.get("export", "ALL").upper() != "ALL":  # what a login gives is added then
         found["SLURM_GET_USER_ENV"] = "1"
     found |= {"SLURM_SUBMIT_DIR": submit_dir, "SLURM_SUBMIT_HOST": host, "SLURM_PRIO_PROCESS": "0"}
     return own | found
@@ -72,15 +76,18 @@ def exported(text: str, environment: Mapping[str, str], *, slurm: bool = False) 
     Args:
         text: The value of the option.
         environment: The variables.
-        slurm: Whether ``ALL`` includes those of a job.
+        slurm: Whether it is about a step: it has the variables of its job in any case, and nothing behind ``NONE``.
 
     Raises:
         OptionError: the value cannot be used.
     """
-    if text.upper() in {"NONE", "NIL"}:
-        return {name: environment[name] for name in ("HOME", "USER", "LOGNAME", "SHELL", "PATH") if name in environment}
+    items = _split(text)
     chosen: dict[str, str] = {}
-    for item in _split(text):
+    if slurm:
+        chosen = {name: value for name, value in environment.items() if name.startswith(_OF_STEPS)}
+        if items and items[0].upper() in {"NONE", "NIL"}:
+            return chosen
+    for item in items:
         name, equals, value = item.partition("=")
         if item.upper() == "ALL":
             chosen = {name: value for name, value in environment.items() if slurm or _is_users(name)} | chosen

@@ -93,6 +93,8 @@ _OF_STEPS = {
     "SLURM_LABELIO": "label",
     "SLURM_MPI_TYPE": "mpi",
     "SLURM_NNODES": "nodes",
+    "SLURM_JOB_NUM_NODES": "nodes",  # which counts more, as SLURM_NTASKS does
+    "SLURM_NPROCS": "ntasks",
     "SLURM_NTASKS": "ntasks",
     "SLURM_NTASKS_PER_NODE": "ntasks-per-node",
     "SLURM_OPEN_MODE": "open-mode",

@@ -107,6 +107,8 @@ def allocation_environment(run: Run, wanted: Allocation, cluster: str, conf: str
         found |= {"SLURM_NTASKS": tasks, "SLURM_NPROCS": tasks}
     if spec.ntasks_per_node:
         found["SLURM_NTASKS_PER_NODE"] = str(spec.ntasks_per_node)
+    if spec.overcommit:
+        found["SLURM_OVERCOMMIT"] = "1"
     if "cpus-per-task" in wanted.texts:
         found["SLURM_CPUS_PER_TASK"] = str(spec.cpus_per_task)
     return found

@@ -24,7 +24,6 @@ from rota.controller.would_start import tell_start
 from rota.controller.zone import utc_offset_for
 from rota.listings.answer import VERSION
 from rota.listings.common import unknown_cluster
-from rota.model import JobState
 
 if TYPE_CHECKING:
     from rota.commands.submission import CommandLine, Submitted
@@ -129,7 +128,7 @@ def _catch_up(cluster: Cluster, end: _Ending, name: str) -> None:
     """
     ended = ended_jobs(cluster, name)
     for one in ended:
-        end.add(one["exit_code"], one["signal"], completed=one["base_state"] == JobState.COMPLETED.value)
+        end.add(one["exit_code"], one["signal"])
     engine = cluster.driver.engine
     ending = [one.job for one in cluster.runs.ending.values()]  # their ends are told when they are on disk
     is_ending = any(end.job_id in {one.job_id, one.array_job_id} for one in ending)
@@ -161,20 +160,20 @@ class _Ending:
     def __init__(self, job_id: int) -> None:
         self.job_id = job_id
         self._worst = 0
-        #: The exit status: the job's, or the largest of the tasks.
+        #: The exit status: the job's, or the largest of the tasks; 1 stands for a signal, and 0 for one that never ran.
         self.status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     def __call__(self, record: JobRecord) -> None:
         """Notice the end of a job."""
         if self.job_id not in {record.job_id, record.array_job_id}:
             return
-        self.add(record.exit_code, record.signal, completed=record.state is JobState.COMPLETED)
+        self.add(record.exit_code, record.signal)
         if record.array_job_id is None or record.array_is_over:
             self.is_over()
 
-    def add(self, exit_code: int, signal: int, *, completed: bool) -> None:
-        """Take the end of the job, or of a task, into account."""
-        self._worst = max(self._worst, (128 + signal if signal else exit_code) or int(not completed))
+    def add(self, exit_code: int, signal: int) -> None:
+        """Take the end of the job, or of a task, into account: as in Slurm, whatever its state is."""
+        self._worst = max(self._worst, 1 if signal else exit_code)
 
     def is_over(self) -> None:
         """Give the status: nothing of the job is left."""

@@ -14,7 +14,7 @@ from rota.commands.job_ids import parse_job_id
 from rota.commands.srun import LETTERS, TABLE, read_srun, step_request
 from rota.controller.allocations import Messages, allocate, allocation_spec, held, until_over_or_gone
 from rota.controller.run_environment import allocation_environment
-from rota.controller.steps.layout import StepError, TooManyNodesError
+from rota.controller.steps.layout import NodesError, StepError, counts_of
 from rota.controller.steps.registry import KILLED
 from rota.controller.steps.spec import MPI_TYPES, read_programs, step_spec
 from rota.controller.submitting import RefusedError, client_of, host_name, telling_problems, with_host_files
@@ -215,6 +215,9 @@ async def _step(
     request = step_request(line)
     quiet = "quiet" in line.texts
     told = False
+    if not quiet:
+        for warning in counts_of(request, cluster.driver.engine.view.allocation(place.job.job_id)).warnings:
+            terminal.error(f"srun: {warning}\n")
 
     def busy(why: str) -> None:
         nonlocal told
@@ -226,8 +229,8 @@ async def _step(
     gone: asyncio.Future[None] = asyncio.ensure_future(terminal.closed())
     try:
         made = await cluster.steps.create(place.job, request, busy, gone, call)
-    except TooManyNodesError as error:
-        raise RefusedError(f"error: {error}") from None
+    except NodesError as error:
+        raise RefusedError(*(f"error: {line}" for line in error.args)) from None
     except StepError as error:
         raise RefusedError(f"error: Unable to create step for job {place.job.job_id}: {error}") from None
     finally:
@@ -239,8 +242,6 @@ async def _step(
     step_id, layout = made
     if told and not quiet:
         terminal.error(f"srun: Step created for job {place.job.job_id}\n")
-    if layout.warning and not quiet:
-        terminal.error(f"srun: {layout.warning}\n")
     try:
         spec = step_spec(
             place.run,

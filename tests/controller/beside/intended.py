@@ -71,7 +71,6 @@ INTENDED = (
     Intended("listings .*", "ask squeue .*", "text", ".*UNLIMITED", ".*1:00:00", "likewise"),
     Intended("priority .*", _JOBS, "Nice|y", "0", "10", "kept for when the priority is computed again"),
     Intended("steps.*", "sacct step|scontrol show step", ".*TRES", _ANY, _ANY, "a step has the memory of its job"),
-    Intended("steps-exact .*", ".*step", "N?Tasks", "8", "4", "--ntasks-per-node counts more than SLURM_NTASKS"),
     Intended("update .*", "sacct", "Constraints", "virt", "", "features that were removed are gone"),
     Intended("update .*", _JOBS, "Licenses|W", "", r"\(null\)", "removed licences are none"),
     Intended("update .*", _JOBS, "OverSubscribe|h", "NO", "OK", "NO stands for --exclusive alone"),
@@ -135,6 +134,5 @@ INTENDED = (
     Intended(_ANY, "sacct --json step", r"CPU\..*|task\.distribution", _ANY, _ANY, "they are not known"),
     Intended(_ANY, "sacct --json step", "kill_request_user", '"USER"', "null", "who has cancelled a step is not kept"),
     Intended(_ANY, "sacct --json step", r"tres\.allocated\.mem.*", _ANY, _ANY, "a step has the memory of its job"),
-    Intended("steps-exact .*", "sacct --json step", "tasks.count", "8", "4", "--ntasks-per-node counts more"),
     # Documents: the machine.
 )

@@ -1,14 +1,17 @@
 """Where the tasks of a step run: the nodes of the job that it gets, and the distribution of its tasks to them.
 
 As in Slurm 22.05, a step has all processors of its nodes, unless it says ``--exact``, ``--exclusive`` or how many
-processors a task has; then it has just as many as its tasks need, and several steps can be side by side.
+processors a task has; then it has just as many as its tasks need, and several steps can be side by side. It is on as
+many nodes as it may, and each in turn gets a task, until it has no processors left; only the numbering of the tasks
+differs by distribution.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import cycle
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,8 +24,8 @@ class StepError(Exception):
     """A step that cannot be made; the text is Slurm's."""
 
 
-class TooManyNodesError(StepError):
-    """A step asks for more nodes than its job has."""
+class NodesError(StepError):
+    """A step asks for nodes that it cannot have; each argument is a line."""
 
 
 class StepBusyError(StepError):
@@ -43,8 +46,6 @@ class Layout:
     cpus_per_task: int
     #: ``block``, ``cyclic``, ``plane`` or ``arbitrary``.
     distribution: str
-    #: What is to be told to the user; empty: nothing.
-    warning: str = ""
 
     @property
     def tasks_by_node(self) -> tuple[int, ...]:
@@ -68,11 +69,13 @@ def lay_out(request: StepRequest, allocation: Sequence[AllocationLine], held: Ma
     if not everything.keys() >= set(request.required_nodes):
         raise StepError("Requested node configuration is not available")
     cpus_per_task = request.cpus_per_task or 1
-    tasks, nodes, warning = _counts(request, len(everything))
-    if _choose(request, _room(request, everything, {}, tasks), nodes, tasks) is None:
+    counts = counts_of(request, allocation)
+    _check_nodes(request, counts.least, list(everything))
+    tasks = counts.tasks
+    if _choose(counts, _room(request, everything, {}, tasks)) is None:
         raise StepError("More processors requested than permitted")
     others = {} if request.overlap else held
-    chosen = _choose(request, _room(request, everything, others, tasks), nodes, tasks)
+    chosen = _choose(counts, _room(request, everything, others, tasks))
     if chosen is None:
         raise StepBusyError("Requested nodes are busy")
     free = {name: everything[name] - others.get(name, 0) for name in chosen}
@@ -82,9 +85,9 @@ def lay_out(request: StepRequest, allocation: Sequence[AllocationLine], held: Ma
     else:
         places = _distribute(request, [free[name] // cpus_per_task for name in chosen], tasks)
     tally = Counter(places)
-    counts = [tally[number] for number in range(len(chosen))]
+    per_node = [tally[number] for number in range(len(chosen))]
     if request.exact:
-        cpus = [min(count * cpus_per_task, free[name]) for count, name in zip(counts, chosen, strict=True)]
+        cpus = [min(number * cpus_per_task, free[name]) for number, name in zip(per_node, chosen, strict=True)]
     else:
         cpus = [free[name] for name in chosen]
     return Layout(
@@ -94,27 +97,63 @@ def lay_out(request: StepRequest, allocation: Sequence[AllocationLine], held: Ma
         node_of_task=tuple(places),
         cpus_per_task=cpus_per_task,
         distribution=_distribution(request, tasks, len(chosen)),
-        warning=warning,
     )
 
 
-def _counts(request: StepRequest, in_job: int) -> tuple[int, tuple[int, int], str]:
-    """Give the number of tasks, the smallest and the largest number of nodes, and a warning."""
-    least, most = request.min_nodes or 1, request.max_nodes
-    least = max(least, len(request.required_nodes))
-    per_node = request.ntasks_per_node
-    tasks = request.num_tasks
-    if not tasks:
-        tasks = least * max(per_node, 1)
-    elif per_node and request.wants_nodes:
-        tasks = min(tasks, least * per_node)
-    warning = ""
+class Counts(NamedTuple):
+    """How many tasks a step has, on how many nodes."""
+
+    tasks: int
+    least: int
+    most: int
+    #: The nodes that have to be among them.
+    required: tuple[str, ...]
+    #: What is to be told to the user.
+    warnings: list[str]
+
+
+def counts_of(request: StepRequest, allocation: Sequence[AllocationLine]) -> Counts:
+    """Give the number of tasks, and the smallest and the largest number of nodes."""
+    in_job = len(allocation)
+    least, most = request.min_nodes or in_job, request.max_nodes or in_job
+    required, warnings = tuple(dict.fromkeys(request.required_nodes)), list[str]()
+    if len(required) > most:
+        warnings.append(
+            "error: Required nodelist includes more nodes than permitted by max-node count "
+            f"({len(required)} > {most}). Eliminating nodes from the nodelist."
+        )
+        required = required[:most]
+    least = max(least, len(required))
+    per_node, tasks = request.ntasks_per_node, request.num_tasks
+    if not tasks and request.cpus_per_task and not per_node:  # as many as the job has processors for
+        tasks = sum(one.cpus // request.cpus_per_task for one in allocation)
+    tasks = tasks or least * max(per_node, 1)
     if least > tasks:
-        warning = f"Warning: can't run {tasks} processes on {least} nodes, setting nnodes to {tasks}"
+        warnings.append(f"Warning: can't run {tasks} processes on {least} nodes, setting nnodes to {tasks}")
         least = tasks
-    if least > in_job:
-        raise TooManyNodesError(f"Only allocated {in_job} nodes asked for {least}")
-    return tasks, (least, max(min(most or in_job, in_job, tasks), least)), warning
+    if tasks > per_node > 0 and tasks // least != per_node:
+        warnings.append(
+            f"Warning: can't honor --ntasks-per-node set to {per_node} which doesn't match the requested tasks {tasks} "
+            f"with the number of requested nodes {least}. Ignoring --ntasks-per-node."
+        )
+    return Counts(tasks, least, max(min(most, in_job, tasks), least), required, warnings)
+
+
+def _check_nodes(request: StepRequest, least: int, names: Sequence[str]) -> None:
+    """Raise an error if there are not so many nodes for a step."""
+    in_job, excluded = len(names), {*request.excluded_nodes}.intersection(names)
+    for name in request.required_nodes:
+        if name in excluded:
+            raise NodesError(f"Requested node {name} is also in the excluded list.", "Job not submitted.")
+    if least > in_job - len(excluded):
+        why = ["Are required nodes explicitly excluded?"] if excluded else []
+        raise NodesError(f"Only allocated {in_job - len(excluded)} nodes asked for {least}", *why)
+    if request.relative and request.relative + least > in_job:
+        asked = "--nodes" if request.wants_nodes else "SLURM_JOB_NUM_NODES"
+        raise NodesError(
+            f"--relative and {asked} option incompatible with count of allocated nodes "
+            f"({request.relative}+{least}>{in_job})"
+        )
 
 
 def _room(request: StepRequest, everything: Mapping[str, int], held: Mapping[str, int], tasks: int) -> dict[str, int]:
@@ -127,26 +166,22 @@ def _room(request: StepRequest, everything: Mapping[str, int], held: Mapping[str
             room[name] = free // (request.cpus_per_task or 1)
     if request.overcommit:
         room = {name: tasks for name, count in room.items() if count}
-    if request.ntasks_per_node:
-        room = {name: min(count, request.ntasks_per_node) for name, count in room.items()}
     return room
 
 
-def _choose(request: StepRequest, room: Mapping[str, int], nodes: tuple[int, int], tasks: int) -> list[str] | None:
-    """Choose nodes, in their order; ``None``: there are not enough."""
-    required = list(dict.fromkeys(request.required_nodes))
+def _choose(counts: Counts, room: Mapping[str, int]) -> list[str] | None:
+    """Choose nodes, in their order; ``None``: there are not enough. Beside those that are named only if need be."""
+    required = counts.required
     if any(not room.get(name) for name in required):
         return None
-    least, most = nodes
-    chosen = [*required, *(name for name, count in room.items() if count and name not in required)]
-    several = chosen[:least]
-    for name in chosen[least:most]:
-        if sum(room[one] for one in several) >= tasks:
-            break
-        several.append(name)
-    if len(several) < least or sum(room[one] for one in several) < tasks:
+    chosen = list(required)
+    for name, count in room.items():
+        enough = bool(required) and sum(room[one] for one in chosen) >= counts.tasks
+        if count and name not in required and len(chosen) < (counts.least if enough else counts.most):
+            chosen.append(name)
+    if len(chosen) < counts.least or sum(room[one] for one in chosen) < counts.tasks:
         return None
-    return sorted(several, key=list(room).index)
+    return sorted(chosen, key=list(room).index)
 
 
 def _distribution(request: StepRequest, tasks: int, nodes: int) -> str:
@@ -154,29 +189,32 @@ def _distribution(request: StepRequest, tasks: int, nodes: int) -> str:
 
 
 def _distribute(request: StepRequest, room: Sequence[int], tasks: int) -> list[int]:
-    """Give the node of each task: filled one after the other, in turn, or in turn by planes. Each node gets a task."""
-    room = [max(count, 1) for count in room]
-    if request.ntasks_per_node:
-        room = [min(count, request.ntasks_per_node) for count in room]
-    while sum(room) < tasks:  # overcommitted
-        room = [count * 2 for count in room]
+    """Give the node of each task."""
     kind = _distribution(request, tasks, len(room))
-    if kind in {"cyclic", "plane"}:
-        return _in_turn(room, tasks, max(request.plane_size, 1))
-    counts = [1] * len(room)
-    left = tasks - len(room)
-    for index, most in enumerate(room):
-        more = min(most - 1, left)
-        counts[index] += more
-        left -= more
-    return [index for index, count in enumerate(counts) for _ in range(count)]
+    if kind == "plane":
+        return _in_planes(room, tasks, max(request.plane_size, 1))
+    in_turn = _in_turn(room, tasks)
+    return in_turn if kind == "cyclic" else sorted(in_turn)
 
 
-def _in_turn(room: Sequence[int], tasks: int, at_a_time: int) -> list[int]:
-    left, places = list(room), list[int]()
+def _in_turn(room: Sequence[int], tasks: int) -> list[int]:
+    """Give each node a task in turn as long as it has room for one more; then, overcommitted, again each in turn."""
+    room = [max(number, 1) for number in room]
+    places = [index for turn in range(max(room)) for index, number in enumerate(room) if number > turn][:tasks]
+    further = cycle(range(len(room)))
+    return places + [next(further) for _ in range(tasks - len(places))]
+
+
+def _in_planes(room: Sequence[int], tasks: int, size: int) -> list[int]:
+    """Give each node several tasks in turn; at first only so many that each node gets one."""
+    left, places = [max(number, 1) for number in room], list[int]()
+    kept = len(left)
     while len(places) < tasks:
-        for index in range(len(left)):
-            count = min(at_a_time, left[index], tasks - len(places))
-            places += [index] * count
-            left[index] -= count
+        for index, number in enumerate(left):
+            kept -= kept > 0
+            share = min(size, number, tasks - len(places) - kept)
+            places += [index] * share
+            left[index] -= share
+        if not any(left):  # overcommitted
+            left = [max(number, 1) for number in room]
     return places

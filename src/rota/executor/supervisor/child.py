@@ -14,7 +14,7 @@ import select
 import signal
 import time
 
-from rota.executor.supervisor import kernel, log
+from rota.executor.supervisor import kernel, log, login
 from rota.executor.supervisor.shortage import FILES, MEMORY, PROCESSES, missing, patiently, pauses, refusals, was_full
 
 TYPE_CHECKING = False
@@ -32,6 +32,8 @@ _OF_MACHINE = frozenset({PROCESSES, FILES, MEMORY})
 GAVE_UP = 75
 #: Signal by which a run ends whose files cannot be opened: sacct then shows ``0:53``, as in Slurm.
 LAUNCH_FAILURE = 53
+#: The variable of a run that is to have what a login gives its user, unless it has that otherwise.
+_OF_LOGIN = b"SLURM_GET_USER_ENV"
 #: Characters of a path that are shown.
 _LONGEST_PATH = 200
 
@@ -74,8 +76,11 @@ def become_run(request: dict[str, Any], joining: list[str], around: Surroundings
         os.umask(around.umask if request["umask"] is None else request["umask"])
         if not _open_files(request):
             os.kill(os.getpid(), LAUNCH_FAILURE)
+        env = request["env"]
+        if _OF_LOGIN in env:
+            env = {**env, **login.environment(os.path.join(os.getcwdb(), b"bin")), **env}  # the mark stays the first
         _enter(request["cwd"])
-        _execute(request["argv"], request["env"], _OF_MACHINE - {PROCESSES})
+        _execute(request["argv"], env, _OF_MACHINE - {PROCESSES})
     except BaseException as error:  # noqa: BLE001 - a child must never return into the supervisor
         _quietly(os.write, 2, f"rota: error: {ascii(error)[:_LONGEST_PATH]}\n".encode())
     finally:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Seconds after which what is left of a run is killed again, at first and at most.
 _KILL_AGAIN, _LONGEST_KILL_PAUSE = 0.05, 1.0
+#: Seconds between SIGCONT and the signal that ends a run: of two that wait, the kernel gives the lower number first.
+_BEFORE_END = 0.01
 
 
 class Orders:
@@ -30,22 +32,20 @@ class Orders:
     def __init__(self, state: State) -> None:
         self._state = state
 
-    def signal(self, run: Run, *numbers: int, script_only: bool = False) -> None:
-        """Send signals to a run, one after the other."""
+    def signal(self, run: Run, number: int, *, script_only: bool = False) -> None:
+        """Send a signal to a run."""
         if script_only:
-            for number in numbers:
-                tree.send_to_script(run, number)
+            tree.send_to_script(run, number)
             return
 
         def send(scan: tree.Scan | None) -> None:
             if run.phase not in (RUNNING, UNSURE):
                 return
             pids = tree.members(run, scan)
-            for number in numbers:
-                if run.pid not in pids:
-                    # One that has just been started may not have joined its control group yet.
-                    tree.send_to_script(run, number)
-                tree.send(run, pids, number, scan)
+            if run.pid not in pids:
+                # One that has just been started may not have joined its control group yet.
+                tree.send_to_script(run, number)
+            tree.send(run, pids, number, scan)
 
         self._state.lookout.look(run, send)
 
@@ -79,10 +79,10 @@ class Orders:
                 self._state.loop.after(max(0.0, kill_at - time.monotonic()), self.killer(run))
             if run.suspended:
                 self._set_suspended(run, suspended=False)
-            if run.group is None or not run.group.freeze(frozen=False):
-                self.signal(run, signal.SIGCONT, number, signal.SIGCONT)
-            else:
-                self.signal(run, number, signal.SIGCONT)
+            if run.group is not None:
+                run.group.freeze(frozen=False)
+            self.signal(run, signal.SIGCONT)
+            self._state.loop.after(_BEFORE_END, lambda: self.signal(run, number))
 
         if not said or run.is_told or run.pidfd < 0:
             end()

@@ -1,0 +1,91 @@
+"""Which signals scripts, their children and their steps get: as logged by the same programs in Slurm 22.05.8."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rota.testing.live import LiveCluster, virtual_nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ROLES = ("script", "child", "step")
+#: Logs the signals that it gets, and ends by SIGKILL alone.
+_LOG = """
+import os, signal, sys
+names = [signal.SIGCONT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT, signal.SIGHUP]
+signal.pthread_sigmask(signal.SIG_BLOCK, names)
+log = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+while True:
+    os.write(log, f"{signal.sigwaitinfo(names).si_signo if os.fstat(log).st_size else 0}\\n".encode())
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
+    with LiveCluster(tmp_path_factory.mktemp("signals"), "KillWait=2\n" + virtual_nodes(4)) as found:
+        (found.directory / "log.py").write_text(_LOG)
+        yield found
+
+
+def _signals(cluster: LiveCluster, name: str) -> dict[str, list[int]]:
+    logs = {role: cluster.directory / f"{name}-{role}" for role in _ROLES}
+    found = {role: [int(line) for line in log.read_text().split()] for role, log in logs.items() if log.exists()}
+    return {
+        role: sorted(signals) for role, signals in found.items()
+    }  # of two that wait, the lower number is taken first
+
+
+def _start(cluster: LiveCluster, name: str, *options: str) -> str:
+    """Start a job whose script, child and step log their signals, all in a file of their own."""
+    log = f"{shlex.quote(sys.executable)} log.py {name}"
+    script = f"{log}-child & srun {log}-step & exec {log}-script"
+    job_id = str(cluster.submit("-o", "/dev/null", *options, "--wrap", script))
+    cluster.wait(lambda: [*_signals(cluster, name).values()].count([0]) == len(_ROLES))
+    return job_id
+
+
+_CONT, _TERM, _USR1 = 18, 15, 10
+_END = [_TERM, _CONT]
+
+
+@pytest.mark.parametrize(
+    ("command", "script", "child", "step"),
+    [
+        ("scancel", _END, _END, _END),
+        ("scancel -f", _END, _END, _END),
+        ("scancel -s KILL", _END, _END, _END),
+        ("scancel -s USR1", [], [], [_USR1]),
+        ("scancel -s TERM", [], [], [_TERM]),
+        ("scancel -s CONT", [], [], [_CONT]),
+        ("scancel -b -s USR1", [_USR1], [], []),
+        ("scancel -b -s TERM", [_TERM], [], []),
+    ],
+)
+def test_as_logged(cluster: LiveCluster, command: str, script: list[int], child: list[int], step: list[int]) -> None:
+    name = command.replace(" ", "_")
+    job_id = _start(cluster, name)
+    expected = {role: [0, *signals] for role, signals in zip(_ROLES, (script, child, step), strict=True)}
+    cluster.run(*command.split(), job_id)
+    cluster.wait(lambda: _signals(cluster, name) == expected)
+    if script == _END:  # nothing more comes until all are killed
+        cluster.wait(lambda: job_id not in cluster.run("squeue", "-h", "-t", "R,CG", "-o", "%i").stdout.split())
+        assert _signals(cluster, name) == expected
+    cluster.run("scancel", job_id)
+
+
+def test_tasks_have_kill_wait_while_their_script_runs(cluster: LiveCluster) -> None:
+    task = "trap 'sleep 0.5; echo saved >saved; exit' TERM; echo >there; while :; do sleep 0.05; done"
+    script = f"trap : TERM; srun bash -c {shlex.quote(task)}; echo after"
+    job_id = cluster.submit("-o", "said", "--wrap", script)
+    cluster.wait((cluster.directory / "there").exists)
+    cluster.run("scancel", str(job_id))
+    cluster.idle()
+    assert (cluster.directory / "saved").read_text() == "saved\n"
+    said = (cluster.directory / "said").read_text()
+    assert "srun: got SIGCONT\n" in said
+    assert "srun: forcing job termination\n" in said
