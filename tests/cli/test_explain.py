@@ -2,6 +2,8 @@
 
 The small log and what is expected of it follow by hand: eight processors, which job 1 has from 0 to 600. Then start
 job 2 of user 2, who has used nothing, and job 3 of user 1; both wait with half of the machine each.
+
+Over 400 lines: all that is said of one job is here, of logs as of accounting files.
 """
 
 from __future__ import annotations

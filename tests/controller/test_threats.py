@@ -215,11 +215,12 @@ def test_what_is_kept_is_nobody_elses(cluster: LiveCluster) -> None:
         for path in cluster.state.rglob("*")
         if path.stat().st_mode & 0o077 and not path.is_relative_to(cluster.state / "bin")
     }
-    assert open_to_others <= {"bin", "rota.sock", "spool"} | {
+    assert open_to_others <= {"bin", "login.bash", "rota.sock", "spool"} | {
         path.relative_to(cluster.state).as_posix() for path in (cluster.state / "spool").iterdir()
     }
     assert all(
-        path.stat().st_mode & 0o022 == 0 and path.stat().st_uid == 0 for path in (cluster.state / "bin").iterdir()
+        path.stat().st_mode & 0o022 == 0 and path.stat().st_uid == 0
+        for path in (cluster.state / "login.bash", *(cluster.state / "bin").iterdir())
     )
 
 

@@ -50,6 +50,7 @@ class Bench:
     def __enter__(self) -> Self:
         self.folder.mkdir(exist_ok=True, parents=True)
         self.connect()
+        self.executor.has_launched_all()
         return self
 
     def connect(self) -> None:

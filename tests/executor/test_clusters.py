@@ -92,6 +92,12 @@ def test_a_run_that_may_have_run_is_not_started_without_a_log(plain: Bench) -> N
     def spec(job: int) -> RunSpec:
         return RunSpec(job_id=job, argv=("/bin/touch", str(plain.folder / f"ran-{job}")), mark=f"x:{job}:0")
 
+    both = plain.executor.supervisor_pid, plain.executor.keeper_pid
+    plain.disconnect()
+    kill_9(*both)
+    for name in ("supervisor.log", "supervisor.tail"):
+        (plain.state / name).unlink()
+    plain.connect()
     for again, job in ((True, 1), (False, 2), (True, 3)):  # after one that is new all have been asked for
         plain.executor.launch(spec(job), again=again)
         plain.until(lambda job=job: plain.of(Started, job))  # type: ignore[misc]
@@ -101,7 +107,6 @@ def test_a_run_that_may_have_run_is_not_started_without_a_log(plain: Bench) -> N
 
 def test_a_run_is_started_where_all_of_before_are_known(plain: Bench) -> None:
     """It was written down, and its launch was lost: a supervisor that is new has not lost it."""
-    plain.executor.has_launched_all()
     plain.executor.launch(plain.spec(1, "/bin/touch", str(plain.folder / "ran")), again=True)
     plain.end(1)
     assert (plain.folder / "ran").exists()

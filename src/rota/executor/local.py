@@ -85,7 +85,7 @@ class LocalExecutor:
         self._met_cluster: str | None = None
         self._number = 0
         #: Launches of which nothing has been heard, and other requests that have not been answered.
-        self._launching: dict[Key, Record] = {}
+        self._launching: dict[Key, bytes] = {}
         self._asked: dict[int, bytes] = {}
         #: The runs that are to be forgotten, and have not been: by the number of the request, and all of them.
         self._forgetting: dict[int, Key] = {}
@@ -209,9 +209,7 @@ class LocalExecutor:
                     self.look_for(*key)
                 else:
                     self._lost(report)
-        for request in self._launching.values():
-            request["again"] |= self.is_suspect  # another supervisor may have carried it out
-        self._outbox = [met, *map(line_of, self._launching.values()), *self._asked.values()]
+        self._outbox = [met, *self._launching.values(), *self._asked.values()]
         self._flush()
 
     def _lost(self, report: Started) -> None:
@@ -236,9 +234,9 @@ class LocalExecutor:
             return
         self._forgotten.discard(key)
         self.is_suspect = self.is_suspect and again  # before one that is new all others have been launched again
-        request = {"do": "launch", "number": 0, "what": plain_of(run), "again": again, "head": self._head()}
+        request = line_of({"do": "launch", "number": 0, "what": plain_of(run), "again": again, "head": self._head()})
         self._launching[key] = request
-        self._send(line_of(request))
+        self._send(request)
 
     def has_launched_all(self) -> None:
         """Hear that there are no other runs of before; see `rota.executor.protocol.Executor`."""
