@@ -1,8 +1,8 @@
 """Batch scripts that begin as login shells of bash, ``#!/bin/bash -l``, as Cylc and FireWorks write them.
 
 The profile of the system sets ``PATH`` anew: such a script would not find the cluster's commands, or those of a Slurm
-that is installed besides. bash reads the file that ``BASH_ENV`` names after the profile; the cluster's puts them back in
-front, if the profile has not, and whatever else ``BASH_ENV`` named is read then. Profiles stay as they are.
+that is installed besides. bash reads the file that ``BASH_ENV`` names after the profile; the cluster's puts them back,
+in front, if the profile has not, and whatever else ``BASH_ENV`` named is read then. Profiles stay as they are.
 """
 
 from __future__ import annotations
