@@ -41,14 +41,20 @@ def _told(cluster: LiveCluster, home: Path, first: str, **environment: str) -> l
     "first", ["#!/bin/bash -l", "#!/bin/bash --login", "#! /bin/bash -el", "#!/usr/bin/env -S bash -l"]
 )
 def test_the_commands_come_before_those_of_the_system(cluster: LiveCluster, home: Path, first: str) -> None:
-    assert _told(cluster, home, first) == [str(cluster.state / "bin" / "srun"), "read---"]
+    assert _told(cluster, home, first) == [str(cluster.state / "bin" / "srun"), f"read-{cluster.state}/login.bash--"]
+
+
+def test_a_script_may_begin_once_more(cluster: LiveCluster, home: Path) -> None:
+    """As those of Cylc do; then the profile is read again."""
+    first = '#!/bin/bash -l\nif test -z "$1"; then exec /bin/bash -l "$0" again; fi'
+    assert _told(cluster, home, first)[0] == str(cluster.state / "bin" / "srun")
 
 
 def test_what_the_user_has_for_bash_is_read_too(cluster: LiveCluster, home: Path) -> None:
     mine = home / "mine"
     mine.write_text("SEEN=yes\n")
     found = _told(cluster, home, "#!/bin/bash -l", BASH_ENV=str(mine))
-    assert found == [str(cluster.state / "bin" / "srun"), f"read-{mine}--yes"]
+    assert found == [str(cluster.state / "bin" / "srun"), f"read-{cluster.state}/login.bash-{mine}-yes"]
 
 
 def test_a_place_that_the_profile_gives_them_is_kept(cluster: LiveCluster, home: Path) -> None:

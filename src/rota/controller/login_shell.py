@@ -2,7 +2,8 @@
 
 The profile of the system sets ``PATH`` anew: such a script would not find the cluster's commands, or those of a Slurm
 that is installed besides. bash reads the file that ``BASH_ENV`` names after the profile; the cluster's puts them back,
-in front, if the profile has not, and whatever else ``BASH_ENV`` named is read then. Profiles stay as they are.
+in front, if the profile has not, and whatever else ``BASH_ENV`` named is read then. Profiles stay as they are. It holds
+for each bash of the job, as such scripts may begin once more as a login shell, like Cylc's.
 """
 
 from __future__ import annotations
@@ -19,17 +20,13 @@ _LOGIN = re.compile(r"#!\s*\S*(?:/env\s+(?:-S\s*)?\S*)?\bbash\s+(?:-\w*l\w*|.*--
 #: Keeps what the user has for ``BASH_ENV``.
 _BEFORE = "ROTA_BASH_ENV"
 _TEXT = """\
-# Read by bash after the profile, in jobs whose script begins as a login shell: the profile sets PATH anew.
+# Read by each bash after the profile, in jobs whose script begins as a login shell: the profile sets PATH anew.
 case ":$PATH:" in
 *:{commands}:*) ;;
 *) PATH={commands}:$PATH ;;
 esac
 if [ -n "${{{before}-}}" ]; then
-  BASH_ENV=${before}
-  unset {before}
-  . "$BASH_ENV"
-else
-  unset BASH_ENV
+  . "${before}"
 fi
 """
 
