@@ -88,16 +88,21 @@ def test_a_place_that_somebody_else_has_is_not_taken(plain: Bench) -> None:
     assert plain.pid(1) in [run.pid for run in read_traces(plain.state).runs.values()]
 
 
+def _lose_log(bench: Bench) -> None:
+    """Kill supervisor and keeper, of which the next ones find no log."""
+    both = bench.executor.supervisor_pid, bench.executor.keeper_pid
+    bench.disconnect()
+    kill_9(*both)
+    for name in ("supervisor.log", "supervisor.tail"):
+        (bench.state / name).unlink()
+    bench.connect()
+
+
 def test_a_run_that_may_have_run_is_not_started_without_a_log(plain: Bench) -> None:
     def spec(job: int) -> RunSpec:
         return RunSpec(job_id=job, argv=("/bin/touch", str(plain.folder / f"ran-{job}")), mark=f"x:{job}:0")
 
-    both = plain.executor.supervisor_pid, plain.executor.keeper_pid
-    plain.disconnect()
-    kill_9(*both)
-    for name in ("supervisor.log", "supervisor.tail"):
-        (plain.state / name).unlink()
-    plain.connect()
+    _lose_log(plain)
     for again, job in ((True, 1), (False, 2), (True, 3)):  # after one that is new all have been asked for
         plain.executor.launch(spec(job), again=again)
         plain.until(lambda job=job: plain.of(Started, job))  # type: ignore[misc]
@@ -120,12 +125,7 @@ def test_many_runs_of_a_user_are_found_without_a_log(plain: Bench) -> None:
     plain.until(lambda: len(plain.of(Started)) == len(specs))
     plain.executor.suspend(7, 0)
     plain.until(lambda: plain.is_suspended(7))
-    both = plain.executor.supervisor_pid, plain.executor.keeper_pid
-    plain.disconnect()
-    kill_9(*both)
-    for name in ("supervisor.log", "supervisor.tail"):
-        (plain.state / name).unlink()
-    plain.connect()
+    _lose_log(plain)
     for spec in specs:
         plain.executor.launch(spec, again=True)
     plain.executor.resume(7, 0)

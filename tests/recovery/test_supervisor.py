@@ -94,15 +94,20 @@ def test_a_run_that_ended_unseen_is_not_started_again(cluster: LiveCluster) -> N
     assert (cluster.directory / f"ran-{job}").read_text() == "ran\n"
 
 
-def test_runs_are_found_by_a_supervisor_that_finds_no_log(cluster: LiveCluster) -> None:
-    job = start(cluster)
-    both = daemons(cluster)
+def _lose_log(cluster: LiveCluster, both: list[int]) -> None:
+    """Kill supervisor and keeper, of which the next ones find no log."""
     for pid in both:
         os.kill(pid, signal.SIGSTOP)  # neither notices that the log is gone
     for name in ("supervisor.log", "supervisor.tail"):
         (cluster.state / name).unlink()
     for pid in both:
         os.kill(pid, signal.SIGKILL)
+
+
+def test_runs_are_found_by_a_supervisor_that_finds_no_log(cluster: LiveCluster) -> None:
+    job = start(cluster)
+    both = daemons(cluster)
+    _lose_log(cluster, both)
     cluster.wait(lambda: cluster.status()["supervisor_pid"] not in both)
     assert "supervisor.log was damaged" in (cluster.state / "controller.log").read_text()
     assert cluster.run("squeue", "-h", "-o", "%i %T").stdout == f"{job} RUNNING\n"
@@ -116,14 +121,9 @@ def test_a_job_that_is_being_ended_is_found_too(cluster: LiveCluster, *, at_once
     cluster.run("scancel", str(job))
     cluster.wait(lambda: cluster.run("squeue", "-h", "-o", "%T").stdout == "COMPLETING\n")
     both = daemons(cluster)
-    for pid in both:
-        os.kill(pid, signal.SIGSTOP)
     if not at_once:
         cluster.kill()
-    for name in ("supervisor.log", "supervisor.tail"):
-        (cluster.state / name).unlink()
-    for pid in both:
-        os.kill(pid, signal.SIGKILL)
+    _lose_log(cluster, both)
     if at_once:
         cluster.wait(lambda: cluster.status()["supervisor_pid"] not in both)
     else:

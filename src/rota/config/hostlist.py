@@ -17,7 +17,7 @@ from rota.model.bounds import MOST_NODES, MOST_OF_MACHINE, host_items, quoted
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from rota.config.lines import Line
 
@@ -72,19 +72,25 @@ def hosts_in_order(text: str, most: int = MOST_NODES) -> list[str]:
     Raises:
         ValueError: see `expand_hostlist`.
     """
+    if "[" not in text:
+        return _items(text, most)
+    return ["".join(part) for part in _parts(text, most)]
+
+
+def _items(text: str, most: int) -> list[str]:
     items = host_items(text, most)
     if _LIST.fullmatch(text) is None:
         raise ValueError(f"{quoted(text)} is not a list of nodes")
-    if "[" not in text:
-        return items
+    return items
+
+
+def _parts(text: str, most: int = MOST_NODES) -> list[tuple[str, str]]:
+    """Expand a hostlist as `hosts_in_order` does, to prefixes and numbers."""
+    items = _items(text, most)
     try:
-        return [name for item in items for name in (_names(item) if "[" in item else (item,))]
+        return [part for item in items for part in (_apart(item) if "[" in item else (_split(item),))]
     except ValueError as error:
         raise ValueError(f"{quoted(text)} is not a list of nodes: {error}") from None
-
-
-def _names(item: str) -> Iterator[str]:
-    return map("".join, _apart(item))
 
 
 def _apart(item: str) -> list[tuple[str, str]]:
@@ -135,9 +141,7 @@ def fold_again(text: str, *, in_order: bool) -> str:
     Raises:
         ValueError: see `expand_hostlist`.
     """
-    hosts_in_order(text)
-    items = host_items(text)
-    return _joined([part for item in items for part in (_apart(item) if "[" in item else (_split(item),))], in_order)
+    return _joined(_parts(text), in_order)
 
 
 @lru_cache(maxsize=16384)
@@ -157,13 +161,13 @@ def _joined(parts: Iterable[tuple[str, str]], in_order: bool) -> str:
 def _runs(parts: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
     """Put names together of which each has the next number, of the same width or without leading zeros."""
     runs: list[tuple[str, list[str]]] = []
-    following = None
-    for prefix, number in parts:
-        if (prefix, number) == following:
-            runs[-1][1].append(number)
+    before = ("", "")
+    for part in parts:
+        if _is_next(before, part):
+            runs[-1][1].append(part[1])
         else:
-            runs.append((prefix, [number]))
-        following = (prefix, f"{int(number) + 1:0{len(number)}}") if number else None
+            runs.append((part[0], [part[1]]))
+        before = part
     return runs
 
 

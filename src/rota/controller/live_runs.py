@@ -152,7 +152,7 @@ class LiveRuns:
             self._log(f"error: job {key[0]} was not started, and now is to run: {_DECIDES_OTHERWISE}")
             writes += self.choose(engine, Launch(*key, jobs[key].alloc))
             self._before |= {key}
-        if not self._before:
+        if not self._before:  # else what is launched next says so
             self._executor.has_launched_all()
         live = {job.spec.payload: job.array_job_id or job.job_id for job in engine.jobs.values()}
         self.submissions.read_state(live, engine.view.now)

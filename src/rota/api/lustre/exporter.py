@@ -40,11 +40,7 @@ def exporter(service: Service) -> APIRouter:
     """Give the path."""
     router = APIRouter()
 
-    @router.get(
-        "/metrics",
-        tags=["metrics"],
-        responses=FORMS,
-    )
+    @router.get("/metrics", tags=["metrics"], responses=FORMS)
     def tell(
         _: Seen,
         accept: Annotated[str, Header()] = "",
