@@ -13,8 +13,6 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from rota.model.tres import gres_counts
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -41,7 +39,7 @@ class Devices:
     def __init__(self, nodes: Sequence[Node], cpus: Sequence[int], gpus: int) -> None:
         #: The parts of each node, by name; a node without a part of that kind is not listed.
         self._cpus = _divide(list(cpus), [(node.name, node.cpus) for node in nodes])
-        numbers = [(node.name, gres_counts(",".join(node.gres)).get("gpu", 0)) for node in nodes]
+        numbers = [(node.name, node.gres_counts.get("gpu", 0)) for node in nodes]
         #: GPUs are numbered from 0 on each node; beyond this machine's they are not there.
         self._gpus = _divide(list(range(gpus)), numbers) or {name: range(count) for name, count in numbers}
         self._used: dict[str, tuple[set[int], set[int]]] = {node.name: (set(), set()) for node in nodes}

@@ -14,19 +14,20 @@ Indices of nodes are their positions in slurm.conf; removed nodes that are still
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from rota.model import LONGEST, NodeState, PartitionState
+from rota.model import LONGEST, Node, NodeState, PartitionState
 from rota.model.partition import MAX_SHARE
 from rota.model.read_only import write
-from rota.model.tres import MAX_FACTOR, gres_counts
+from rota.model.tres import MAX_FACTOR
 from rota.resources.nodeset import indices
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from rota.model import ClusterConfig, Node, Partition
+    from rota.model import ClusterConfig, Partition
     from rota.resources.view import Shares
 
     #: Amounts of a node's resources, by the node's name.
@@ -37,8 +38,14 @@ _HARDWARE = (
     *("cpus", "sockets", "cores_per_socket", "threads_per_core", "core_spec_count"),
     *("real_memory", "mem_spec_limit", "gres"),
 )
-#: What administrators write about a node.
-_TEXTS = ("reason", "reason_uid", "reason_time", "comment", "extra")
+#: What is kept of a node when slurm.conf is read again: its state, and what administrators write about it.
+_KEPT = ("state", "reason", "reason_uid", "reason_time", "comment", "extra")
+#: What administrators may set in place of slurm.conf's, as ``set_features`` and ``set_weight``.
+_SETTABLE = ("features", "weight")
+_hardware = attrgetter(*_HARDWARE)
+#: Attributes of a node that do not matter for what it can serve.
+_IN_FORCE = ("state", "reason", "reason_uid", "reason_time")
+_offer = attrgetter(*(one.name for one in fields(Node) if one.name not in _IN_FORCE))
 #: Reason of nodes that are drained because they were removed.
 REMOVED_REASON = "not in slurm.conf any more: leaves when its jobs are over"
 CHANGED_REASON = "other in slurm.conf: changes when its jobs are over"
@@ -102,7 +109,7 @@ def check(config: ClusterConfig) -> None:
         if node.cpus_effective < 1:
             raise config.error("NodeName", f"core_spec_count of {node.name} leaves no processor for jobs")
         try:
-            counts = gres_counts(",".join(node.gres))
+            counts = node.gres_counts
         except ValueError as error:
             raise config.error("NodeName", f"{node.name}: {error}") from None
         if max(counts.values(), default=0) > _MOST:
@@ -152,8 +159,7 @@ def merge(
         keep_state_of: Names of partitions whose present state is kept; others get the state in slurm.conf.
         keep_set: Whether nodes keep the features and weights that an administrator has set.
     """
-    wanted = _as_set(config.nodes, nodes) if keep_set else config.nodes
-    merged = _merge_nodes(wanted, nodes, used_nodes)
+    merged = _merge_nodes(config.nodes, nodes, used_nodes, keep_set=keep_set)
     move = NodeMapping([node.name for node in nodes], [node.name for node in merged])
     found = {part.name: replace(part) for part in config.partitions}
     for part in partitions:
@@ -191,35 +197,26 @@ def with_changes(
     return replace(config, partitions=tuple(found.values()))
 
 
-def _as_set(wanted: Iterable[Node], known: Iterable[Node]) -> list[Node]:
-    """Give the nodes of slurm.conf with the features and weights that an administrator has set."""
+def _merge_nodes(wanted: Iterable[Node], known: Iterable[Node], used: Collection[str], *, keep_set: bool) -> list[Node]:
     before = {node.name: node for node in known}
-    found = []
-    for node in wanted:
-        old = before.get(node.name, node)
-        features = node.features if old.set_features is None else old.set_features
-        weight = node.weight if old.set_weight is None else old.set_weight
-        own = replace(node, features=features, weight=weight)
-        found.append(replace(own, set_features=old.set_features, set_weight=old.set_weight))
-    return found
-
-
-def _merge_nodes(wanted: Iterable[Node], known: Iterable[Node], used: Collection[str]) -> list[Node]:
-    before = {node.name: node for node in known}
-    nodes = [_updated(before.pop(node.name, node), node, used) for node in wanted]
+    nodes = [_updated(before.pop(node.name, node), node, used, keep_set=keep_set) for node in wanted]
     return nodes + [_drain(node, REMOVED_REASON) for node in before.values() if node.name in used]
 
 
-def _updated(old: Node, new: Node, used: Collection[str]) -> Node:
-    """Make a node of the new slurm.conf, keeping its state and, as long as jobs use it, its hardware."""
-    state, why = old.state, {name: getattr(old, name) for name in _TEXTS}
+def _updated(old: Node, new: Node, used: Collection[str], *, keep_set: bool) -> Node:
+    """Make a node of the new slurm.conf, keeping what is set of it and, as long as jobs use it, its hardware.
+
+    A machine may have many nodes: each is copied once.
+    """
+    kept = {name: getattr(old, name) for name in _KEPT}
+    if keep_set:
+        kept |= {f"set_{name}": getattr(old, f"set_{name}") for name in _SETTABLE}
+        kept |= {name: set_ for name in _SETTABLE if (set_ := kept[f"set_{name}"]) is not None}
     if is_other(old, new) and new.name in used:
-        return _drain(
-            replace(new, state=state, **why, **{name: getattr(old, name) for name in _HARDWARE}), CHANGED_REASON
-        )
-    if state is NodeState.DRAIN and old.reason in {REMOVED_REASON, CHANGED_REASON}:
-        return replace(new, state=NodeState.UP, comment=old.comment, extra=old.extra)
-    return replace(new, state=state, **why)
+        return _drain(replace(new, **kept, **{name: getattr(old, name) for name in _HARDWARE}), CHANGED_REASON)
+    if old.state is NodeState.DRAIN and old.reason in {REMOVED_REASON, CHANGED_REASON}:
+        kept |= {"state": NodeState.UP, "reason": "", "reason_uid": 0, "reason_time": 0}
+    return replace(new, **kept)
 
 
 def leave(node: Node, config: ClusterConfig) -> Node:
@@ -234,13 +231,12 @@ def _drain(node: Node, reason: str) -> Node:
 
 def is_other(old: Node, new: Node) -> bool:
     """Whether the hardware of a node differs."""
-    return any(getattr(old, name) != getattr(new, name) for name in _HARDWARE)
+    return _hardware(old) != _hardware(new)
 
 
 def _offered_by(nodes: Iterable[Node], partitions: Iterable[Partition]) -> object:
     """Give all that determines which requests a machine can serve."""
-    plain = [replace(node, state=NodeState.UP, reason="", reason_uid=0, reason_time=0) for node in nodes]
-    return plain, {part.name: replace(part, state=PartitionState.UP) for part in partitions}
+    return [*map(_offer, nodes)], {part.name: replace(part, state=PartitionState.UP) for part in partitions}
 
 
 class NodeMapping:

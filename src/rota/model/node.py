@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
-from rota.model.read_only import read_only
+from rota.model.read_only import ReadOnlyDict, read_only
+from rota.model.tres import gres_counts
 
 
 class NodeState(Enum):
@@ -62,3 +64,17 @@ class Node:
     def cpus_effective(self) -> int:
         """Number of processors that jobs can have; Slurm's ``CPUEfctv``."""
         return self.cpus - self.core_spec_count * max(self.cpus // (self.sockets * self.cores_per_socket), 1)
+
+    @property
+    def gres_counts(self) -> ReadOnlyDict[int]:
+        """Numbers of GRES by kind, as `rota.model.tres.gres_counts` has them.
+
+        Raises:
+            ValueError: they are not written as GRES are.
+        """
+        return _gres_counts(self.gres)
+
+
+@lru_cache(maxsize=1024)  # a machine has few kinds of nodes
+def _gres_counts(gres: tuple[str, ...]) -> ReadOnlyDict[int]:
+    return ReadOnlyDict(gres_counts(",".join(gres)))

@@ -72,7 +72,7 @@ class Requests(Generic[T]):
             or any((*self._gpu_defaults, part.def_cpu_per_gpu, part.def_mem_per_gpu))
         )
         self._switches = Switches(config.switches, nodes) if config.has_tree() else None
-        gres = [gres_counts(",".join(node.gres)) for node in nodes]
+        gres = [node.gres_counts for node in nodes]
         #: Kinds of GRES: ``gpu`` and, with types, ``gpu:a100``.
         kinds = dict.fromkeys(kind for counts in gres for kind in counts)
         self.gres_rows = {kind: 2 + number for number, kind in enumerate(sorted(kinds))}
