@@ -267,6 +267,14 @@ def test_names_tell_machines_files_of_plugins_and_folders_apart(tmp_path: Path) 
     names = compare(first, newer).names
     assert all("priority_mine.py " in name for name in names)
     assert names[0] != names[1]
+    ((label, files),) = compare(first, newer).policies()
+    assert label == "File of priority/mine"
+    assert [name[: len("priority_mine.py ")] for name in files] == ["priority_mine.py "] * 2
+    assert files[0] != files[1]
+    other = replace(case, options={"scheduler": "sched/builtin"}).result(tmp_path / "f")
+    assert compare(first, other).policies() == [("Scheduler", ("sched/backfill", "sched/builtin"))]
+    page = compare(first, other).report(tmp_path / "compare.html").read_text()
+    assert '<th scope="row">Scheduler</th><td>sched/backfill</td><td>sched/builtin</td>' in page
     larger = OTHERS["processors of nodes"](case, random).result(tmp_path / "c")
     assert [name.rpartition(", ")[2] for name in compare(first, larger).names] == ["32 processors", "64 processors"]
     assert compare(first, larger).machines() == [("Processors", ("32", "64"))]

@@ -64,7 +64,8 @@ def _print(comparison: Comparison, by: tuple[str, ...]) -> None:
     )
     for doubt in comparison.doubts():
         console.print(shown(doubt, "bold"))
-    for title, rows in (("Machine", machines), ("Setting", comparison.settings())):
+    rows_of = {"Machine": machines, "Policy": comparison.policies(), "Setting": comparison.settings()}
+    for title, rows in rows_of.items():
         if rows:
             console.print(tables.texts(title, names, rows))
     for table in tables.figures(names, comparison.runs(), comparison.figures.rows(), console.width):

@@ -105,6 +105,7 @@ class Comparison(figures.Comparison):
             "is_alike": self.is_alike,
             "doubts": self.doubts(),
             "machines": {label: list(texts) for label, texts in self.machines()},
+            "policies": {label: list(texts) for label, texts in self.policies()},
             "settings": {key: list(texts) for key, texts in self.settings()},
             "intervals_over": self.figures.unit,
             "model_errors": {row.metric.key: row.error for row in rows},

@@ -55,7 +55,7 @@ def write_comparison(results: Sequence[ReplayResult] | Comparison, path: Path) -
         idle=[_verdict(result) for result in comparison.results],
         promises=comparison.promises(),
         machines=comparison.machines(),
-        settings=comparison.settings(),
+        differing=[*comparison.machines(), *comparison.policies(), *comparison.settings()],
         rows=comparison.figures.rows(),
         is_modelled=comparison.figures.is_modelled,
         pairs=[_pair(comparison, *places) for places in permutations(range(len(comparison.names)), 2)],

@@ -15,7 +15,7 @@ from rota.results.report.groups import groupings
 from rota.results.report.metrics import MEAN_SLOWDOWN, MEAN_WAIT, Metrics
 from rota.results.report.promises import promises
 from rota.results.report.run_names import telling_names
-from rota.results.report.sameness import check_same_jobs, machine_rows, other_than_policy, setting_rows
+from rota.results.report.sameness import check_same_jobs, machine_rows, other_than_policy, policy_rows, setting_rows
 from rota.results.report.tables import TOP, finished
 
 if TYPE_CHECKING:
@@ -151,6 +151,10 @@ class Comparison:
     def machines(self) -> list[tuple[str, tuple[str, ...]]]:
         """Give what is counted of the machines in which the runs differ: label, and the text of each run."""
         return machine_rows(self.results)
+
+    def policies(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Give the plugins in which the runs differ, and their files: label, and the text of each run."""
+        return policy_rows(self.results)
 
     def settings(self) -> list[tuple[str, tuple[str, ...]]]:
         """Give the settings in which the runs differ: key, and its value in each run; empty: not given."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from rota.results.report.sameness import machine_rows, setting_rows
+from rota.results.report.sameness import file_names, machine_rows, setting_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +30,7 @@ def telling_names(results: Sequence[ReplayResult], folders: Sequence[str] | None
         [result.priority for result in results],
         [" ".join(one for one in mine if one not in same) for mine in typed],
         *_configurations(results),
-        *(_files(results, role) for role in _roles(results)),
+        *(file_names(results, role) for role in _roles(results)),
         [f"rota {result.provenance.version}" for result in results],
     ]
     telling = [columns[0], *(column for column in columns[1:] if len(set(column)) > 1)]
@@ -56,7 +55,7 @@ def _configurations(results: Sequence[ReplayResult]) -> list[list[str]]:
     keys = setting_rows(results)
     more = f" and {len(keys) - _MOST} other settings" if len(keys) > _MOST else ""
     told = [" ".join(f"{key}={texts[i] or 'unset'}" for key, texts in keys[:_MOST]) for i in range(len(results))]
-    return [counted, [f"{one}{more}" for one in told], *([] if keys or machines else [_files(results, "config")])]
+    return [counted, [f"{one}{more}" for one in told], *([] if keys or machines else [file_names(results, "config")])]
 
 
 def _are_known(results: Sequence[ReplayResult]) -> bool:
@@ -73,16 +72,6 @@ def _roles(results: Sequence[ReplayResult]) -> list[str]:
     roles = (one.role for result in results for one in result.provenance.files)
     compared = {"workload", "config"} if _are_known(results) else {"workload"}
     return [role for role in dict.fromkeys(roles) if role not in compared]
-
-
-def _files(results: Sequence[ReplayResult], role: str) -> list[str]:
-    """Name the files of a kind, with the beginning of the hash where names do not tell them apart."""
-    files = [[one for one in result.provenance.files if one.role == role] for result in results]
-    names = [" ".join(PurePath(one.path).name for one in mine) for mine in files]
-    hashes = [" ".join(one.sha256[:8] for one in mine) for mine in files]
-    if len(set(hashes)) > len(set(names)):
-        return [f"{name} {digest}".strip() for name, digest in zip(names, hashes, strict=True)]
-    return names if len(set(hashes)) > 1 else [""] * len(results)
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ digests of these fields (`rota.results.inputs`); of older ones, schedules and th
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,6 +68,30 @@ def machine_rows(results: Sequence[ReplayResult]) -> list[tuple[str, tuple[str, 
     """Give what is counted of machines, where runs differ: label, and the text of each run; none: they do not."""
     counted = [_counted(result) for result in results]
     return [(name[0].upper() + name[1:], tuple(one.get(name, "") for one in counted)) for name in differing(counted)]
+
+
+def policy_rows(results: Sequence[ReplayResult]) -> list[tuple[str, tuple[str, ...]]]:
+    """Give the plugins in which runs differ, and their files: label, and the text of each run; none: they do not."""
+    named = {"scheduler": "Scheduler", "priority": "Priority"}
+    rows = [(label, tuple(getattr(result, name) for result in results)) for name, label in named.items()]
+    rows += [(f"File of {role}", tuple(file_names(results, role))) for role in _plugin_types(results)]
+    return [row for row in rows if len(set(row[1])) > 1]
+
+
+def file_names(results: Sequence[ReplayResult], role: str) -> list[str]:
+    """Name the files of a kind, with the beginning of the hash where names do not tell them apart; empty: the same."""
+    files = [[one for one in result.provenance.files if one.role == role] for result in results]
+    names = [" ".join(PurePath(one.path).name for one in mine) for mine in files]
+    hashes = [" ".join(one.sha256[:8] for one in mine) for mine in files]
+    if len(set(hashes)) > len(set(names)):
+        return [f"{name} {digest}".strip() for name, digest in zip(names, hashes, strict=True)]
+    return names if len(set(hashes)) > 1 else [""] * len(results)
+
+
+def _plugin_types(results: Sequence[ReplayResult]) -> list[str]:
+    """Name the plugins of which a file was read: those that come with rota are told by its version."""
+    roles = (one.role for result in results for one in result.provenance.files)
+    return [role for role in dict.fromkeys(roles) if "/" in role]
 
 
 def setting_rows(results: Sequence[ReplayResult]) -> list[tuple[str, tuple[str, ...]]]:
