@@ -49,8 +49,9 @@ def test_jobs_that_end(cluster: LiveCluster, words: Sequence[str], status: int) 
     assert cluster.run("sbatch", "--wait", *words, check=False).returncode == status
 
 
-def _jobs(cluster: LiveCluster, job_id: str, state: str) -> str:
-    return cluster.run("squeue", "-h", "-j", job_id, "-t", state).stdout
+def _jobs(cluster: LiveCluster, job_id: str, state: str) -> bool:
+    """Whether a job, or a task, is in a state; one that is requeued is only COMPLETING first."""
+    return state in cluster.run("squeue", "-h", "-j", job_id, "-o", "%T").stdout.split()
 
 
 @pytest.mark.parametrize(
