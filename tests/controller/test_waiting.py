@@ -322,9 +322,10 @@ def test_a_controller_that_is_away_for_longer(cluster: LiveCluster, full: Callab
     cluster.run("scancel", "-u", "root")
     status, _, err = held.ended()
     assert status == 1
-    assert err.splitlines()[-2:] == [
+    assert err.splitlines()[-3:] == [
         "srun: Slurm controller not responding, sleeping and retrying.",
-        "srun: error: Job allocation has been revoked.",
+        "srun: Job has been cancelled",
+        "srun: error: Unable to allocate resources: Job/step already completing or completed",
     ]
 
 

@@ -11,6 +11,11 @@ import sys
 #: The state directory, and the folder of the package `rota`; the command says them.
 STATE = b""
 PACKAGES = ""
+#: What is said when a signal ends a command that waits for its job.
+SAID_OF_SIGNALS = {
+    "srun": "srun: Job allocation {job} has been revoked\nsrun: Force Terminated JobId={job}\n",
+    "salloc": "salloc: Job aborted due to signal\n",
+}
 #: Bytes of a file that are sent at most: more than of any that the controller takes, whose scripts have up to 512 MiB.
 MOST = (512 << 20) + 1
 
@@ -94,6 +99,8 @@ class Call:
         self.known: list[tuple[bytes, bytes]] = []
         #: The files that the controller has asked for: one may be a pipe, from which nothing comes again.
         self.files: dict[bytes, tuple[bytes, bytes]] = {}
+        #: How signals were handled before it had a job to wait for.
+        self.handlers: dict[int, object] = {}
         #: As what this goes on.
         self.program = b""
         #: How often the controller was lost without an answer; when this is given up or, if it has a job, the user told
@@ -126,6 +133,8 @@ class Call:
                     return 1  # nobody reads it
             elif letter == b"j":
                 self.known_as = data.decode()
+                if self.name in SAID_OF_SIGNALS:
+                    self._wait_for_signals()
             elif letter == b"b":
                 if self.known_as:
                     raise OSError  # it was let in before
@@ -133,6 +142,8 @@ class Call:
                 posix.write(2, b"error: a controller of another user must not use files or start programs here\n")
                 return 1
             elif letter == b"m":
+                for number, before in self.handlers.items():
+                    _signal.signal(number, before)
                 self.program = data
                 return None
             elif letter == b"r":
@@ -145,6 +156,19 @@ class Call:
                 connection.sendall(b"+" + len(data).to_bytes(4, "big") + data)
             elif letter == b"w":
                 save(*data.split(b"\0", 1))
+
+    def _wait_for_signals(self) -> None:
+        """Have signals end the command as Slurm's ends, with what that says; the controller cancels the job then."""
+        for number in (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT):
+            if number not in self.handlers and _signal.getsignal(number) != _signal.SIG_IGN:
+                self.handlers[number] = _signal.signal(number, self._give_up)
+
+    def _give_up(self, *_: object) -> None:
+        try:
+            if any(data for _, data in self.said):  # else it is to be quiet
+                posix.write(2, SAID_OF_SIGNALS[self.name].format(job=self.known_as).encode())
+        finally:  # also where nobody reads it
+            posix._exit(1)  # noqa: SLF001 - whatever it waits for
 
     def _tell(self, letter: bytes, data: bytes) -> bool:
         """Write what the controller says, unless it was written before it was lost; say whether that was possible."""

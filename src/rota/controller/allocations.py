@@ -6,12 +6,13 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rota.commands.slurm_messages import message_of
 from rota.controller.command_names import name_of
 from rota.controller.given_again import known_job
 from rota.controller.submitting import RefusedError, submit, warnings
 from rota.core import events as ev
 from rota.listings.common import unknown_cluster
-from rota.model import JobState
+from rota.model import Errno, JobState
 
 if TYPE_CHECKING:
     from rota.commands.allocation import Allocation
@@ -32,6 +33,8 @@ class Messages(NamedTuple):
     #: When the job has to wait; and when it has waited.
     queued: str
     allocated: str
+    #: When the job is cancelled while it waits.
+    cancelled: str
     #: When the request is refused, before the reason.
     refused: str
 
@@ -52,7 +55,7 @@ async def allocate(
         The job, which runs; ``None``: it was cancelled, or nobody waits for it any more.
 
     Raises:
-        RefusedError: it is refused, or cannot start at once although it should.
+        RefusedError: it is refused, or cannot start at once although it should, or is cancelled while it waits.
     """
     driver = cluster.driver
     if lines := unknown_cluster(wanted.texts.get("clusters", ""), driver.engine.view.config):
@@ -86,8 +89,11 @@ async def allocate(
                 terminal.error(f"{call.words[0]}: {held}\n" if wanted.spec.hold else "")
                 terminal.error(messages.queued.format(job=job_id))
             await _either(waiter.done, gone)
-            if waiter.done.done() and waiter.done.result() and not quiet:
-                terminal.error(messages.allocated.format(job=job_id))
+            if waiter.done.done():
+                said = messages.allocated if waiter.done.result() else messages.cancelled
+                terminal.error("" if quiet else said.format(job=job_id))
+                if not waiter.done.result():
+                    raise RefusedError(f"error: {messages.refused}: {message_of(Errno.ALREADY_DONE, '')[0]}")
         elif job is not None:
             await _either(waiter.done, gone)
         if gone.done():

@@ -22,6 +22,7 @@ _HELP = (
 _MESSAGES = Messages(
     queued="salloc: Pending job allocation {job}\nsalloc: job {job} queued and waiting for resources\n",
     allocated="salloc: job {job} has been allocated resources\n",
+    cancelled="salloc: Job has been cancelled\nsalloc: Job allocation {job} has been revoked.\n",
     refused="Job submit/allocate failed",
 )
 

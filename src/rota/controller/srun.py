@@ -42,6 +42,7 @@ _HELP = (
 _MESSAGES = Messages(
     queued="srun: job {job} queued and waiting for resources\n",
     allocated="srun: job {job} has been allocated resources\n",
+    cancelled="srun: Job has been cancelled\n",
     refused="Unable to allocate resources",
 )
 
