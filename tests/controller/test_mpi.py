@@ -284,6 +284,16 @@ def test_mpirun_of_open_mpi_in_an_allocation(cluster: LiveCluster, open_mpi: str
     assert _printed(done.stdout) == _ranks([3, 1])
 
 
+def test_memory_of_nodes_is_apart_under_mpirun(cluster: LiveCluster, open_mpi: str) -> None:
+    # Open MPI 4 names it by the machine: the first ranks of the two nodes would have one file, and end by SIGSEGV.
+    program = ("bash", "-c", f"echo memory $OMPI_MCA_btl_vader_backing_directory; exec {open_mpi}")
+    done = cluster.run("salloc", "-N2", "--ntasks-per-node=2", "mpirun.openmpi", _AS_ROOT, *program)
+    assert _printed(done.stdout) == _ranks([2, 2])
+    folders = {line.split()[1] for line in done.stdout.splitlines() if line.startswith("memory ")}
+    assert len(folders) == 2
+    assert not any(Path(folder).exists() for folder in folders)
+
+
 #: Open MPI refuses to run as root otherwise.
 _AS_ROOT = "--allow-run-as-root"
 
