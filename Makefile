@@ -76,6 +76,11 @@ SEED ?= 1
 compare-slurm: .venv/dev.stamp ## random scenarios beside a real Slurm, for SECONDS=600 with SEED=1; needs root and Debian's Slurm
 	PYTHONPATH=tests $(BIN)/python -m slurm --seconds $(SECONDS) --seed $(SEED)
 
+MIRROR ?= http://deb.debian.org/debian
+.PHONY: mpi
+mpi: .venv/dev.stamp ## the table of docs/mpi.md, measured anew with MPI libraries of PyPI and, as root, of three Debians; takes minutes
+	PYTHONPATH=tests $(BIN)/python -m mpi --mirror $(MIRROR)
+
 KILLS ?= 1000
 .PHONY: kills
 kills: .venv/dev.stamp ## kill -9 a live cluster's daemons under all that users do, KILLS=1000 times, with SEED=1

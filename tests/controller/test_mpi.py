@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from rota.client import orted
 from rota.client.pmi import mapping
 from rota.client.pmix_library import LibraryError, PMIx
 from rota.testing.live import LiveCluster
@@ -282,6 +284,30 @@ def test_mpirun_of_open_mpi(cluster: LiveCluster, open_mpi: str) -> None:
 def test_mpirun_of_open_mpi_in_an_allocation(cluster: LiveCluster, open_mpi: str) -> None:
     done = cluster.run("salloc", "-n4", "-N2", "mpirun.openmpi", _AS_ROOT, open_mpi)
     assert _printed(done.stdout) == _ranks([3, 1])
+
+
+def test_memory_of_nodes_is_apart_under_mpirun(cluster: LiveCluster, open_mpi: str) -> None:
+    # Open MPI 4 names it by the machine: the first ranks of the two nodes would have one file, and end by SIGSEGV.
+    left = Path(tempfile.mkdtemp(prefix="rota-orted-", dir="/dev/shm"))  # as of an srun that was killed
+    program = ("bash", "-c", f"echo memory $OMPI_MCA_btl_vader_backing_directory; exec {open_mpi}")
+    done = cluster.run("salloc", "-N2", "--ntasks-per-node=2", "mpirun.openmpi", _AS_ROOT, *program)
+    assert _printed(done.stdout) == _ranks([2, 2])
+    folders = {line.split()[1] for line in done.stdout.splitlines() if line.startswith("memory ")}
+    assert len(folders) == 2
+    assert not any(Path(folder).exists() for folder in folders)
+    assert not left.exists()
+
+
+def test_memory_that_is_in_use_is_not_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rota.client.orted._MEMORY", str(tmp_path))
+    spec = {"tasks": [{"node": 0}, {"node": 1}]}
+    first = orted.Server(spec, lambda: None)
+    folders = [*first.enter(0).values(), *first.enter(1).values()]
+    second = orted.Server(spec, lambda: None)
+    assert all(Path(folder).is_dir() for folder in folders)
+    for server in (first, second):
+        server.close()
+    assert not list(tmp_path.iterdir())
 
 
 #: Open MPI refuses to run as root otherwise.

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     import _socket
     from typing import Any
 
-    from rota.client import pmi, pmix
+    from rota.client import orted, pmi, pmix
 
-    Server = pmi.Server | pmix.Server
+    Server = orted.Server | pmi.Server | pmix.Server
 
 #: Signals by which a task that was told to end may end.
 _OF_ENDS = (signal.SIGTERM, signal.SIGKILL)
@@ -49,8 +49,8 @@ _OF_END = 5.0
 _TOGETHER = 0.05
 #: Seconds for which output is read that processes hold open although all tasks have ended.
 _LEFT_OPEN = 1.0
-#: The modules of servers for MPI programs.
-_MPI = {"pmi2": "pmi", "pmix": "pmix"}
+#: The modules of servers for MPI programs, and for the daemons of a launcher.
+_MPI = {"pmi2": "pmi", "pmix": "pmix", "orted": "orted"}
 #: Exit code of a task that could not be started, without a number of an error.
 _CANNOT = 1
 
@@ -102,7 +102,7 @@ class Step:
         self._guard, self._floor, self._files = guard(), memory(), allow_files()
         problem = self._streams.open_files()
         try:
-            self._mpi = None if problem or self._spec["mpi"] == "none" else self._mpi_server()
+            self._mpi = None if problem else self._mpi_server()
         except OSError as error:
             problem = f"srun: error: --mpi={self._spec['mpi']}: {error}\n"
         if problem:
@@ -118,8 +118,13 @@ class Step:
         self._say_ended()
         return self._finish()
 
-    def _mpi_server(self) -> "Server":
-        module = __import__(f"rota.client.{_MPI[self._spec['mpi']]}", fromlist=["Server"])
+    def _mpi_server(self) -> "Server | None":
+        kind = self._spec["mpi"]
+        if kind == "none" and os.path.basename(self._spec["argv"][0]) == "orted":  # mpirun of Open MPI 4 starts it so
+            kind = "orted"
+        if kind == "none":
+            return None
+        module = __import__(f"rota.client.{_MPI[kind]}", fromlist=["Server"])
         server: Server = module.Server(self._spec, self._abort_for_mpi)
         return server
 
