@@ -151,6 +151,30 @@ def test_a_call_that_is_given_again_makes_no_second_job(cluster: LiveCluster) ->
     assert not cluster.status()["trouble"]
 
 
+@pytest.mark.parametrize("known_as", ["again", "its job"])
+@pytest.mark.parametrize("command", ["srun", "salloc"])
+def test_who_lost_the_controller_before_it_said_anything_hears_of_the_wait(
+    cluster: LiveCluster, command: str, known_as: str
+) -> None:
+    holding = cluster.submit("-o", "/dev/null", "--exclusive", "--wrap", "sleep 1000")
+    words, key = [command, "-n1", "true"], f"{'b' if command == 'srun' else 'c'}{len(known_as):019}"
+    with _call(cluster, "", *words, key=key) as client:
+        cluster.wait(lambda: b"queued" in client.recv(4096, socket.MSG_PEEK))
+        cluster.kill()
+        job_id = _until(client, b"j")[b"j"]
+    time.sleep(1)  # it waits for longer than a second, which is what the times of a job tell
+    cluster.up()
+    cluster.run("scancel", str(holding))
+    cluster.wait(lambda: cluster.run("squeue", "-h", "-o", "%A %T").stdout == f"{job_id} RUNNING\n")
+    said = _until(_call(cluster, known_as.replace("its job", job_id), *words, key=key), b"m")[b"e"].splitlines()
+    assert said[-2:] == [
+        f"{command}: job {job_id} queued and waiting for resources",
+        f"{command}: job {job_id} has been allocated resources",
+    ]
+    cluster.run("scancel", job_id)
+    cluster.idle()
+
+
 @pytest.mark.parametrize("command", ["srun", "salloc", "sbatch"])
 def test_nobody_comes_for_the_job_of_another_command(cluster: LiveCluster, command: str) -> None:
     job_id = cluster.submit("-o", "/dev/null", "--wrap", "sleep 1000")

@@ -77,8 +77,10 @@ async def allocate(
         terminal.has_job(call, job_id)
         job = driver.engine.jobs.get(job_id)
         if known is not None and job is not None and job.state in _HAVE_RESOURCES:
-            # It was told that it had to wait, unless all that was lost is that it need not.
-            terminal.error("" if quiet or call.job_id is None else messages.allocated.format(job=job_id))
+            # One that knows its job was told that it had to wait. What was said before, the client does not say again.
+            if not quiet and (call.job_id is not None or job.start_time != job.submit_time):
+                terminal.error(messages.queued.format(job=job_id))
+                terminal.error(messages.allocated.format(job=job_id))
             return job
         if job is not None and job.state is JobState.PENDING:
             if "immediate" in wanted.texts:
