@@ -78,7 +78,8 @@ At 2022-01-01 00:09:59 it has waited 7:59 and is PENDING (Priority),
 place 2 of 2 in the queue, with priority 5,050.
 It starts at 2022-01-01 00:10:00, after 8:00.
 
-After all jobs before it, it fits at 2022-01-01 00:20:00, if jobs run to their time limits.
+After all jobs before it, it fits at 2022-01-01 00:20:00, if jobs run to their time limits:
+nothing is learned for that from jobs that have ended.
 It waits for job 1 of user1, which ends by 2022-01-01 00:20:00.
 
   factor       value  weight   points

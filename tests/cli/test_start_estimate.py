@@ -84,7 +84,8 @@ def test_what_is_said_is_true(rota: Rota, lab: Path, change: str, now: bool) -> 
 
 def test_sentences(rota: Rota, lab: Path) -> None:
     text = rota("explain", "3", lab / "log.events", "--config", lab / "slurm.conf", "--at", "50").out
-    assert "After all jobs before it, it fits at 1970-01-01 00:20:00 on n3, if jobs run to their time limits.\n" in text
+    assert "After all jobs before it, it fits at 1970-01-01 00:20:00 on n3, if jobs run to their time limits:\n" in text
+    assert "nothing is learned for that from jobs that have ended.\n" in text
     assert "It waits for job 1 of ann, which ends by 1970-01-01 00:10:00.\n" in text
     assert "With a time limit of 9:00 it would start now.\n" in text
     assert "With partition other it would start now.\n" in text

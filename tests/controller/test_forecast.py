@@ -73,7 +73,7 @@ def _begun(cluster: LiveCluster) -> int:
 def test_jobs_start_within_the_limits_of_those_before_them(cluster: LiveCluster) -> None:
     begun, found = _begun(cluster), _json(cluster, "forecast")
     assert found["futures"] == 9
-    assert found["past_runs"] == 0
+    assert found["learned_from"] == {"jobs": 0, "first_end": None, "last_end": None}
     two, three, held = found["jobs"]
     assert [two["job"], three["job"], held["job"]] == ["2", "3", "4"]
     assert found["now"] < two["early"] < two["expected"] < two["late"] <= begun + _LIMIT + _LATE
@@ -90,11 +90,13 @@ def test_a_job_can_be_asked_for(cluster: LiveCluster) -> None:
     assert lines[1].split()[:2] == ["3", "three"]
     assert lines[2].endswith("never (JobHeldUser)")
     assert lines[4].startswith("2 futures: too few for ranges")
+    assert lines[5] == "No job has ended so far: run times are guesses up to the time limits."
 
 
 def test_more_nodes_start_a_job_sooner(cluster: LiveCluster) -> None:
     found = _json(cluster, "whatif", "--nodes", "+4", "--by", "user")
     assert found["jobs"] == 3
+    assert found["learned_from"]["jobs"] == 0
     present, other = found["present"], found["other"]
     assert present["not_started"] == other["not_started"] == 1
     # Job 2 starts at once, and job 3 when one of two has ended and not after both.
@@ -155,6 +157,7 @@ def test_the_table_says_what_changes(cluster: LiveCluster) -> None:
     assert lines[2].split() == ["now", "what", "if", "change", "95", "%"]
     assert [line.split("  ")[0] for line in lines[3:7]] == ["mean wait", "median wait", "longest wait", "makespan"]
     assert all(" -" in line and " to " in line for line in lines[3:7])
+    assert "No job has ended so far: run times are guesses up to the time limits." in lines
 
 
 def test_nothing_of_the_cluster_changes(cluster: LiveCluster) -> None:
@@ -210,7 +213,10 @@ def test_past_runs_are_known_and_checked(tmp_path: Path) -> None:
         for _ in range(2):
             cluster.submit(*quick, "--wrap", "true")
         found = _json(cluster, "forecast")
-        assert found["past_runs"] == 12
+        learned = found["learned_from"]
+        assert learned["jobs"] == 12
+        assert learned["first_end"] <= learned["last_end"] <= found["now"]
+        assert "\nRun times are learned from 12 jobs, which ended from 2" in cluster.rota("forecast").stdout
         first, second = found["jobs"]
         # Twelve jobs like the first one took seconds: without them half an hour would be expected.
         assert second["expected"] - first["expected"] < 900

@@ -313,12 +313,20 @@ class ForecastJob(BaseModel):
     job: int | str
 
 
+class Learned(BaseModel):
+    """From which jobs run times are learned: how many have ended, the first and the last of them when."""
+
+    jobs: int
+    first_end: int | None
+    last_end: int | None
+
+
 class Forecast(BaseModel):
     """When waiting jobs will start, as `rota forecast --json` says it."""
 
     now: int
     futures: int
-    past_runs: int
+    learned_from: Learned
     jobs: list[ForecastJob]
 
 

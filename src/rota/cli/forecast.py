@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from rota.core import Engine
     from rota.forecast.future import Outcome
     from rota.forecast.ranges import Forecast
+    from rota.forecast.run_times import Learned
 
-#: Number of futures below which a range says little.
+#: Number of futures below which a range says little, and of jobs that teach little.
 _FEW = 10
 #: Number of moments of a check, and of futures at each of them.
 _MOMENTS, _CHECKED = 20, 20
@@ -66,16 +67,33 @@ def forecast(
         found = forecasts(engine, outcomes, only)
     say_faults(faults, outcomes)
     if as_json:
-        record = {"now": present.now, "futures": len(outcomes), "past_runs": run_times.ended}
+        record = {"now": present.now, "futures": len(outcomes), "learned_from": run_times.learned._asdict()}
         echo(json.dumps({**record, "jobs": [asdict(one) for one in found]}))
     else:
-        _print(found, present.now, len(outcomes), run_times.ended)
+        _print(found, present.now, len(outcomes), run_times.learned)
 
 
 def say_faults(faults: Sequence[str], outcomes: Sequence[Outcome]) -> None:
     """Warn of faults of plugins, each kind once."""
     for fault in dict.fromkeys([*faults, *(one.fault for one in outcomes if one.fault)]):
         echo(f"rota: warning: {' '.join(fault.split())}", err=True)
+
+
+def told_learned(learned: Learned, moment: Callable[[int], str]) -> str:
+    """Say from what run times are learned.
+
+    Args:
+        learned: From what they are.
+        moment: Formats a point of time.
+    """
+    if learned.first_end is None or learned.last_end is None:
+        return "No job has ended so far: run times are guesses up to the time limits."
+    if learned.jobs == 1:
+        told = f"Run times are learned from one job, which ended at {moment(learned.first_end)}"
+    else:
+        period = f"from {moment(learned.first_end)} to {moment(learned.last_end)}"
+        told = f"Run times are learned from {learned.jobs:,} jobs, which ended {period}"
+    return f"{told}{': few, so they are mostly guesses.' if learned.jobs < _FEW else '.'}"
 
 
 def _wanted(engine: Engine, jobs: Sequence[str]) -> frozenset[str]:
@@ -96,7 +114,7 @@ def _wanted(engine: Engine, jobs: Sequence[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _print(found: Sequence[Forecast], now: int, futures: int, past_runs: int) -> None:
+def _print(found: Sequence[Forecast], now: int, futures: int, learned: Learned) -> None:
     if not found:
         echo("No job waits.")
         return
@@ -106,8 +124,7 @@ def _print(found: Sequence[Forecast], now: int, futures: int, past_runs: int) ->
     )
     few = ": too few for ranges, more --seconds give more" if futures < _FEW else ""
     echo(f"\n{futures:,} futures{few}. Four in five starts should be between early and late.")
-    if past_runs < _FEW:
-        echo(f"Run times are guesses: {past_runs:,} jobs have ended so far.")
+    echo(told_learned(learned, clock.moment))
     echo("How often such ranges have held here: rota forecast --check")
 
 

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+#: From what is learned how long jobs run.
+_LEARNED = "\nPlanned by time limits: nothing is learned from jobs that have ended."
+_LEARNED_LIVE = "\nThis is the scheduler's plan. What is learned from jobs that have ended: rota forecast."
+
 
 @click.command()
 @scenario_or_cluster
@@ -38,7 +42,8 @@ def plan(*, state: Path | None, at: str | None, keep: Path | None, as_json: bool
     Without WORKLOAD it is the plan of the live cluster's scheduler, see `rota up`, and no cycle is made. Else the
     workload is replayed up to that time. Jobs submitted in that second are pending: only the cycle starts them.
     """
-    if is_about_cluster(words["workload"]):
+    live = is_about_cluster(words["workload"])
+    if live:
         planned = [Planned(**one) for one in json.loads(ask("plan", state=state))]
     else:
         planned = _plan(at, words) if keep is None else Moment(read_scenario(**words), required(at), keep).plan()
@@ -46,6 +51,7 @@ def plan(*, state: Path | None, at: str | None, keep: Path | None, as_json: bool
         echo(json.dumps([_record(one) for one in planned]))
     else:
         _print(planned)
+        echo(_LEARNED_LIVE if live else _LEARNED)
 
 
 def _plan(at: str | None, words: dict[str, Any]) -> list[Planned]:

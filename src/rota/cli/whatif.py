@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import click
 
 from rota.cli.echo import echo
-from rota.cli.forecast import print_table, say_faults
+from rota.cli.forecast import print_table, say_faults, told_learned
 from rota.cli.live import ask, state_option
 from rota.cli.scenario import nodes_option, say, setting_options
 from rota.config import with_settings
 from rota.config.doubts import idle, idle_limits
+from rota.config.local_time import system_utc_offset
 from rota.config.more_nodes import with_nodes
 from rota.config.plugins import plugin_types
 from rota.controller.accounting.difference import difference
@@ -24,7 +25,7 @@ from rota.core.events import UpdateNode, UpdatePartition
 from rota.forecast.comparison import COMPARED, WITHIN, compare
 from rota.forecast.futures import deadline, run_futures
 from rota.forecast.present import Present
-from rota.listings.clock import duration
+from rota.listings.clock import Clock, duration
 from rota.model import InputError
 from rota.replays.files import changed_associations
 from rota.runtime.boot import LIVE_PLUGINS
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from rota.core import Engine
     from rota.core.job import Job
     from rota.forecast.comparison import Change, Comparison
+    from rota.forecast.run_times import Learned
     from rota.model import ClusterConfig
 
 #: By what jobs can be grouped.
@@ -109,9 +111,10 @@ def whatif(
         found = compare(engines[0], pairs, present.now, _GROUPS[by] if by else None)
     say_faults(faults, [one for pair in pairs for one in pair])
     if as_json:
-        echo(json.dumps({"now": present.now, "futures": len(pairs), "within": WITHIN, **asdict(found)}))
+        record = {"now": present.now, "futures": len(pairs), "learned_from": run_times.learned._asdict()}
+        echo(json.dumps({**record, "within": WITHIN, **asdict(found)}))
     else:
-        _print(found, len(pairs), by, present.now)
+        _print(found, len(pairs), by, present.now, run_times.learned)
 
 
 def _changed(
@@ -178,7 +181,7 @@ def _change_states(engine: Engine, before: ClusterConfig, after: ClusterConfig) 
             engine.handle(UpdatePartition(name=one.name, state=one.state), engine.view.now)
 
 
-def _print(found: Comparison, futures: int, by: str | None, now: int) -> None:
+def _print(found: Comparison, futures: int, by: str | None, now: int, learned: Learned) -> None:
     if not found.jobs:
         echo("No job waits.")
         return
@@ -193,6 +196,7 @@ def _print(found: Comparison, futures: int, by: str | None, now: int) -> None:
         echo(f"{found.gained:,} of them start under the other policy, and never under the present one.\n")
     print_table([("", "now", "what if", "change", "95 %"), *_lines(found)], frozenset({1, 2, 3, 4}))
     echo(_LEGEND if futures > 1 else _ONE_FUTURE)
+    echo(told_learned(learned, Clock(now, system_utc_offset).moment))
     if by:
         rows = [
             (name, f"{count:,}", _time(one), _time(two), _change(two - one))

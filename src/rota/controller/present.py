@@ -41,7 +41,7 @@ def present(cluster: Cluster) -> dict[str, Any]:
 
 
 def _past(cluster: Cluster) -> list[list[Any]]:
-    """Give the last runs, oldest first: user, account, name, time limit and run time in seconds."""
+    """Give the last runs, oldest first: user, account, name, time limit and run time in seconds, end (Unix)."""
     last = select(*RECORD).where(ended.c.start_time.is_not(None), LAST_RUN).order_by(ended.c.id.desc()).limit(_PAST)
     jobs = [record["job"] for record in cluster.database.job_records(last)]
     return [
@@ -51,6 +51,7 @@ def _past(cluster: Cluster) -> list[list[Any]]:
             job["name"],
             job["time_limit"],
             max(job["end_time"] - job["start_time"] - job.get("suspended", 0), 0),
+            job["end_time"],
         ]
         for job in reversed(jobs)
     ]

@@ -6,6 +6,8 @@ replay that goes on, with the real run times and all jobs that are submitted lat
 
 from __future__ import annotations
 
+from itertools import takewhile
+from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,11 +20,14 @@ from rota.model.array import MOST_TASKS, parse_array
 from rota.replays.run import Replay
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from rota.core import Engine
     from rota.core.job import Job
+    from rota.forecast.future import Outcome
     from rota.replays.scenario import Scenario
     from rota.replays.trace import Trace
+    from rota.results.schedule import Schedule
 
 #: Seconds by which a start may miss its range and count as inside: backfill plans in minutes.
 _SLACK = 60
@@ -48,8 +53,17 @@ class Checked(NamedTuple):
     @property
     def inside(self) -> bool:
         """Whether it started within the range."""
-        early = self.early is not None and self.early - _SLACK <= self.start
-        return early and (self.late is None or self.start <= self.late + _SLACK)
+        return not (self.is_earlier or self.is_later)
+
+    @property
+    def is_earlier(self) -> bool:
+        """Whether it started before the range."""
+        return self.early is None or self.start < self.early - _SLACK
+
+    @property
+    def is_later(self) -> bool:
+        """Whether it started after the range."""
+        return self.late is not None and self.start > self.late + _SLACK
 
 
 class Held(NamedTuple):
@@ -57,16 +71,29 @@ class Held(NamedTuple):
 
     moments: int
     jobs: int
-    #: Part of the jobs that started within their ranges.
+    #: Parts of the jobs that started within their ranges, before them and after them.
     inside: float
+    earlier: float
+    later: float
     #: Number of jobs for which backfill had a plan, and the median errors of forecast and plan for these.
     planned: int
     error: float
     plan_error: float
 
 
-def check(scenario: Scenario, *, moments: int, futures: int) -> list[Checked]:
+def check(
+    scenario: Scenario, *, moments: int, futures: int, history: int | None = None, within: int | None = None
+) -> list[Checked]:
     """Check forecasts at moments of a replay, evenly spaced among the jobs that wait.
+
+    Args:
+        scenario: What is replayed.
+        moments: Number of moments, and ``futures`` that of futures at each of them.
+        futures: See ``moments``.
+        history: Seconds for which runs have been recorded: of those that have ended, a forecast knows which began
+            since then; ``None``: all.
+        within: Seconds from the first submission within which the moments are; ``None``: among all jobs that wait,
+            with some past, and before the queue runs dry.
 
     Raises:
         InputError: the workload, the configuration or an option cannot be used.
@@ -74,31 +101,74 @@ def check(scenario: Scenario, *, moments: int, futures: int) -> list[Checked]:
     """
     with Replay(scenario) as whole:
         whole.run()
-        trace, schedule = whole.trace, whole.result().schedule
-    starts, ends = schedule.start.tolist(), schedule.end.tolist()
-    row_of = {job_id: row for row, job_id in enumerate(trace.job_id)}
-    by_start = sorted((row for row, start in enumerate(starts) if start >= 0), key=starts.__getitem__)
+        truth = _Truth(whole.trace, whole.result().schedule)
     found: list[Checked] = []
     silent = scenario.using(report=lambda _text: None)  # the first replay has reported everything
     with Replay(silent) as run:
-        for number, moment in enumerate(_moments(trace, starts, moments)):
+        for number, moment in enumerate(truth.moments(moments, within)):
             run.run(moment)
-            waiting = waiting_jobs(run.engine)
-            past = [_past_run(trace, row, starts[row], ends[row], moment) for row in by_start if starts[row] <= moment]
+            known = RunTimes(truth.known(moment, history))
             # other futures at each moment: a group of many jobs waits at many of them, and would have the same luck
-            drawn = run_futures([run.engine], RunTimes(past), moment, first=number * futures, count=futures)
-            outcomes = [one for (one,) in drawn]
-            for key, job in waiting.items():
-                start = starts[row_of[_number(key, job)]]
-                if start >= 0:
-                    times = [one.starts.get(key, float("inf")) for one in outcomes]
-                    early, expected, late = (
-                        None if time is None else time - moment
-                        for time in (quantile(times, part) for part in (EARLY, EXPECTED, LATE))
-                    )
-                    planned = None if job.planned_start is None else max(job.planned_start - moment, 0)
-                    found.append(Checked(moment, job.job_id, start - moment, early, expected, late, planned))
+            drawn = run_futures([run.engine], known, moment, first=number * futures, count=futures)
+            found += _checked(run.engine, [one for (one,) in drawn], truth, moment)
     return found
+
+
+def _checked(engine: Engine, outcomes: Sequence[Outcome], truth: _Truth, moment: int) -> Iterator[Checked]:
+    """Give the jobs that wait at a moment and start some time."""
+    for key, job in waiting_jobs(engine).items():
+        start = truth.start(_number(key, job))
+        if start >= 0:
+            times = [one.starts.get(key, float("inf")) for one in outcomes]
+            early, expected, late = (
+                None if time is None else time - moment
+                for time in (quantile(times, part) for part in (EARLY, EXPECTED, LATE))
+            )
+            planned = None if job.planned_start is None else max(job.planned_start - moment, 0)
+            yield Checked(moment, job.job_id, start - moment, early, expected, late, planned)
+
+
+class _Truth:
+    """What really came. Jobs that never ran, such as those that were withdrawn, are not in the schedule."""
+
+    def __init__(self, trace: Trace, schedule: Schedule) -> None:
+        self._trace = trace
+        times = zip(schedule.start.tolist(), schedule.end.tolist(), strict=True)
+        #: Start and end by job id, Unix seconds; below zero: never.
+        self._times: dict[int, tuple[int, int]] = dict(zip(schedule.job_id.tolist(), times, strict=True))
+        rows = ((row, self.start(job_id)) for row, job_id in enumerate(trace.job_id))
+        #: Rows of the trace, and starts, by start.
+        self._begun = sorted(((row, start) for row, start in rows if start >= 0), key=itemgetter(1))
+
+    def start(self, job_id: int) -> int:
+        """Give the start of a job, Unix seconds; below zero: never."""
+        return self._times.get(job_id, (-1, -1))[0]
+
+    def moments(self, count: int, within: int | None) -> list[int]:
+        """Give moments, ascending: a minute after submissions of jobs that wait longer, when backfill has planned them.
+
+        Args:
+            count: Number of moments, which may coincide.
+            within: See `check`.
+        """
+        trace = self._trace
+        later = [
+            submit
+            for submit, job_id in zip(trace.submit, trace.job_id, strict=True)
+            if self.start(job_id) > submit + _SLACK
+        ]
+        if within is None:
+            later = later[int(len(later) * _FROM) : int(len(later) * _TO)]
+        else:
+            later = [submit for submit in later if submit < trace.submit[0] + within]
+        return sorted({later[len(later) * number // count] + _SLACK for number in range(count) if later})
+
+    def known(self, moment: int, history: int | None) -> list[PastRun]:
+        """Give what was known of runs at a moment, oldest first."""
+        since = 0 if history is None else moment - history
+        begun = takewhile(lambda one: one[1] <= moment, self._begun)
+        runs = (_past_run(self._trace, row, *self._times[self._trace.job_id[row]], moment) for row, _ in begun)
+        return [run for run in runs if run.end is None or run.end - run.took >= since]
 
 
 def held(checked: Sequence[Checked]) -> Held:
@@ -118,30 +188,25 @@ def held(checked: Sequence[Checked]) -> Held:
         moments=len({one.moment for one in checked}),
         jobs=len(checked),
         inside=sum(one.inside for one in checked) / len(checked),
+        earlier=sum(one.is_earlier for one in checked) / len(checked),
+        later=sum(one.is_later for one in checked) / len(checked),
         planned=sum(one.planned is not None for one in checked),
         error=median(forecast for forecast, _ in errors),
         plan_error=median(plan for _, plan in errors),
     )
 
 
-def _moments(trace: Trace, starts: Sequence[int], count: int) -> list[int]:
-    """Give moments, ascending: a minute after submissions of jobs that wait longer, when backfill has planned them."""
-    later = [submit for submit, start in zip(trace.submit, starts, strict=True) if start > submit + _SLACK]
-    first, last = int(len(later) * _FROM), int(len(later) * _TO)
-    chosen = {later[first + (last - first) * number // count] + _SLACK for number in range(count) if later}
-    return sorted(chosen)
-
-
 def _past_run(trace: Trace, row: int, start: int, end: int, moment: int) -> PastRun:
-    """Give what was known of a run at a moment."""
+    """Give what was known of a run at a moment; its end is below zero if it has none."""
     requests = trace.workload.requests
+    has_ended = 0 <= end <= moment
     return PastRun(
         user=trace.user[row],
         account=trace.account[row],
         name="" if requests is None else requests[row].name,
         time_limit=trace.time_limit[row] or YEAR,
-        took=max(min(end, moment) - start, 0),
-        has_ended=end <= moment,
+        took=(end if has_ended else moment) - start,
+        end=end if has_ended else None,
     )
 
 

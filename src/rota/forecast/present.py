@@ -40,7 +40,8 @@ class Present:
             config=shape_of(ClusterConfig).decode(told["config"]),
             state=json.dumps(told["engine"]),
             past=tuple(
-                PastRun(user, account, name, limit or YEAR, took) for user, account, name, limit, took in told["past"]
+                PastRun(user, account, name, limit or YEAR, took, end)
+                for user, account, name, limit, took, end in told["past"]
             ),
         )
 
@@ -68,9 +69,7 @@ class Present:
 def present_runs(engine: Engine, now: int) -> list[PastRun]:
     """Give what is known of the runs that have not ended."""
     return [
-        PastRun(
-            job.user_name, job.spec.account, job.spec.name, job.time_limit, max(now - job.effective_start, 0), False
-        )
+        PastRun(job.user_name, job.spec.account, job.spec.name, job.time_limit, max(now - job.effective_start, 0), None)
         for job in engine.jobs.values()
         if job.alloc and job.suspended_since is None and not job.completing
     ]

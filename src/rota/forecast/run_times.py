@@ -1,10 +1,21 @@
 """How long jobs will run, as parts of their time limits, from what past jobs took.
 
 The past of a job are the last runs of four groups: jobs of its user, account, name (without digits) and time limit;
-all jobs of its user; all with its time limit; all jobs. A group counts the more the more runs it has, and leaves the
-rest to the next one; what the last one leaves is spread evenly, from nothing to the time limit. Jobs that still run
-count too: they take longer than they have so far. Without them a cluster on which long jobs have begun lately would
-only know the short ones (Kaplan and Meier, 1958).
+all jobs of its user; all with its time limit; all jobs. A run counts once, in the narrowest group. A group of *n* runs
+counts *n* to ten against all wider ones together, and what the last one leaves is left to what is known of any job: so
+the next job is drawn from Pólya's urn (Blackwell and MacQueen, "Ferguson distributions via Pólya urn schemes", Annals
+of Statistics 1, 1973), one urn filled from another as by Teh, Jordan, Beal and Blei ("Hierarchical Dirichlet
+Processes", JASA 101, 2006). Few runs leave much to ignorance, and make the distribution wide; many make it theirs.
+
+Ignorance is half of it about how much of the time limit a job uses, which is about even in many logs (Mu'alem and
+Feitelson, "Utilization, Predictability, Workloads, and User Runtime Estimates", IEEE TPDS 12, 2001), and half about the
+order of magnitude of its run time, from a second on, even in the logarithm (Jeffreys, "An invariant form for the prior
+probability in estimation problems", 1946): jobs that fail at once are as many in all logs. Without a time limit only
+the order of magnitude is left.
+
+Jobs that still run count too: they take longer than they have so far. Without them a cluster on which long jobs have
+begun lately would only know the short ones (Kaplan and Meier, 1958; with such a prior Susarla and Van Ryzin,
+"Nonparametric Bayesian Estimation of Survival Curves from Incomplete Observations", JASA 71, 1976).
 """
 
 from __future__ import annotations
@@ -13,8 +24,12 @@ import re
 from bisect import bisect_right
 from collections import defaultdict, deque
 from itertools import accumulate
+from math import sqrt
 from random import Random
+from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
+
+from rota.model import YEAR
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Iterator
@@ -25,9 +40,10 @@ if TYPE_CHECKING:
 _OF_GROUP, _OF_ALL = 50, 200
 #: Number of runs with which a group counts as much as all wider ones together.
 _HALF = 10
-#: What is assumed of a job of which nothing is known.
-_ANYTHING = tuple(number / 20 for number in range(1, 21))
+#: Number of parts, evenly spaced, for each half of ignorance.
+_PARTS = 10
 _DIGITS = re.compile(r"\d+")
+_NORMAL = NormalDist()
 
 
 class PastRun(NamedTuple):
@@ -40,7 +56,27 @@ class PastRun(NamedTuple):
     time_limit: int
     #: Seconds that it took, or has taken so far.
     took: int
-    has_ended: bool = True
+    #: When it ended, Unix seconds; ``None``: it still runs.
+    end: int | None = 0
+
+
+class Learned(NamedTuple):
+    """From what run times are learned."""
+
+    #: Number of jobs that have ended.
+    jobs: int
+    #: When the first and the last of them ended, Unix seconds; ``None``: there is none.
+    first_end: int | None
+    last_end: int | None
+
+
+class _Run(NamedTuple):
+    """A run in its groups."""
+
+    #: Each run has another one.
+    number: int
+    part: float
+    runs_on: bool
 
 
 class Seen(NamedTuple):
@@ -87,38 +123,55 @@ class RunTimes:
     """
 
     def __init__(self, past: Iterable[PastRun]) -> None:
-        self._groups: defaultdict[Hashable, deque[tuple[float, bool]]] = defaultdict(lambda: deque(maxlen=_OF_GROUP))
-        self._all: deque[tuple[float, bool]] = deque(maxlen=_OF_ALL)
+        self._groups: defaultdict[Hashable, deque[_Run]] = defaultdict(lambda: deque(maxlen=_OF_GROUP))
+        self._all: deque[_Run] = deque(maxlen=_OF_ALL)
         self._known: dict[Hashable, Distribution] = {}
-        #: Number of ended runs.
-        self.ended = 0
-        for run in past:
-            part = min(run.took / run.time_limit, 1.0), run.has_ended
-            for group in _groups(run.user, run.account, run.name, run.time_limit):
-                self._groups[group].append(part)
-            self._all.append(part)
-            self.ended += run.has_ended
+        ends: list[int] = []
+        taught: set[Hashable] = set()
+        for number, run in enumerate(past):
+            seen = _Run(number, min(run.took / run.time_limit, 1.0), run.end is None)
+            groups = _groups(run.user, run.account, run.name, run.time_limit)
+            for group in groups:
+                self._groups[group].append(seen)
+            self._all.append(seen)
+            if run.end is not None:
+                ends.append(run.end)
+                taught.add(groups[0])
+        self.learned = Learned(len(ends), min(ends, default=None), max(ends, default=None))
+        #: Correlation of the luck of all jobs in a future, see `Draws`.
+        self.common = 1 / (len(taught) + 1)
 
     def of(self, job: Job) -> tuple[Hashable, Distribution]:
         """Give the narrowest group of a job, and the distribution of its run time."""
         groups = _groups(job.user_name, job.spec.account, job.spec.name, job.time_limit)
         found = self._known.get(groups[0])
         if found is None:
-            found = Distribution(_pooled([*(self._groups.get(group, ()) for group in groups), self._all]))
-            self._known[groups[0]] = found
+            runs = [*(self._groups.get(group, ()) for group in groups), self._all]
+            found = self._known[groups[0]] = Distribution(_pooled(runs, job.time_limit))
         return groups[0], found
 
 
-def _pooled(groups: Iterable[Collection[tuple[float, bool]]]) -> Iterator[Seen]:
-    """Give the runs of groups, the narrowest first, with their weights; each is a part, and whether it has ended."""
+def _pooled(groups: Iterable[Collection[_Run]], time_limit: int) -> Iterator[Seen]:
+    """Give the runs of groups, the narrowest first, with their weights; then what is known of any job."""
     left = 1.0
+    counted: set[int] = set()
     for group in groups:
-        share = left * len(group) / (len(group) + _HALF)
-        for part, has_ended in group:
-            yield Seen(part, not has_ended, share / len(group))
+        runs = [run for run in group if run.number not in counted]
+        counted.update(run.number for run in runs)
+        share = left * len(runs) / (len(runs) + _HALF)
+        for run in runs:
+            yield Seen(run.part, run.runs_on, share / len(runs))
         left -= share
-    for part in _ANYTHING:
-        yield Seen(part, False, left / len(_ANYTHING))
+    parts = _anything(time_limit)
+    for part in parts:
+        yield Seen(part, False, left / len(parts))
+
+
+def _anything(time_limit: int) -> list[float]:
+    """Give what is assumed of a job of which nothing is known, as parts of its time limit in seconds."""
+    steps = [number / _PARTS for number in range(1, _PARTS + 1)]
+    magnitudes = [time_limit ** (step - 1) for step in steps]
+    return magnitudes if time_limit >= YEAR else steps + magnitudes
 
 
 def _groups(user: str, account: str, name: str, time_limit: int) -> tuple[Hashable, ...]:
@@ -134,7 +187,9 @@ class Draws:
     """The run times of one future, which do not depend on the order in which they are asked for.
 
     The jobs of a group are all quick or all slow: those of one user and name succeed and fail together, and a burst of
-    them does not average out.
+    them does not average out. What holds for all groups is not known either, as long as few have taught it: they have a
+    part of their luck in common. After *n* groups the correlation is 1 in *n* + 1, that of two normal observations to
+    come after *n* others whose mean is all that is known (Gelman et al., "Bayesian Data Analysis", 3.2).
 
     Args:
         run_times: Their distributions.
@@ -144,6 +199,8 @@ class Draws:
     def __init__(self, run_times: RunTimes, seed: int) -> None:
         self._run_times = run_times
         self.seed = seed
+        self._common = _luck(f"{seed}") * sqrt(run_times.common)
+        self._own = sqrt(1 - run_times.common)
         #: The quantile of each group.
         self._chances: dict[Hashable, float] = {}
 
@@ -157,6 +214,12 @@ class Draws:
         group, distribution = self._run_times.of(job)
         chance = self._chances.get(group)
         if chance is None:
-            chance = self._chances[group] = Random(f"{self.seed}/{group}").random()  # noqa: S311 - no secrets
+            luck = self._common + self._own * _luck(f"{self.seed}/{group}")
+            chance = self._chances[group] = _NORMAL.cdf(luck)
         part = distribution.at(chance, over=min(ran / job.time_limit, 1.0) if ran else -1.0)
         return max(round(part * job.time_limit), ran + 1)
+
+
+def _luck(what: str) -> float:
+    """Draw from the normal distribution."""
+    return Random(what).gauss(0, 1)  # noqa: S311 - no secrets

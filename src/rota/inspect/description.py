@@ -80,7 +80,8 @@ def _start_estimate_lines(one: Explanation, when: Callable[[int], str]) -> Itera
     plan = one.start_estimate
     if plan.start is not None and plan.start > one.now:
         where = f" on {plan.nodes}" if plan.nodes else ""
-        yield f"\nAfter all jobs before it, it fits at {when(plan.start)}{where}, if jobs run to their time limits."
+        yield f"\nAfter all jobs before it, it fits at {when(plan.start)}{where}, if jobs run to their time limits:"
+        yield "nothing is learned for that from jobs that have ended."
     if plan.waits_for:
         last, *others = plan.waits_for
         more = f", and for {len(others):,} more" if others else ""
