@@ -158,7 +158,7 @@ def test_who_lost_the_controller_before_it_said_anything_hears_of_the_wait(
 ) -> None:
     holding = cluster.submit("-o", "/dev/null", "--exclusive", "--wrap", "sleep 1000")
     words = [command, "-n1", "true"]
-    key = f"{known_as} {command}".encode().hex()[:20]
+    key = f"{command[1]}{known_as[0]}".encode().hex() * 5
     with _call(cluster, "", *words, key=key) as client:
         cluster.wait(lambda: b"queued" in client.recv(4096, socket.MSG_PEEK))
         cluster.kill()
