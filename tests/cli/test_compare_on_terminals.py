@@ -46,3 +46,16 @@ def test_it_is_as_wide_as_the_terminal(columns: int, rota: Rota, small_log: Path
     assert max(map(len, lines)) > 100 or columns < 180, "there is room for the legend in one line"
     assert all(any(name in line for line in lines) for name in NAMES) or columns < 100
     assert not any("…" in line for line in lines), "cells are folded where they have no room"
+
+
+def test_large_figures_have_commas(rota: Rota, tmp_path: Path) -> None:
+    """A long job, and twenty short ones that wait for it: slowdowns are above thousand."""
+    jobs = [(1, 0, 100_000), *((number, number, 10) for number in range(2, 22))]
+    lines = [f"{number} {submit} -1 {run} 1 -1 -1 1 {run} -1 1 1 1 1 1 -1 -1 -1" for number, submit, run in jobs]
+    (tmp_path / "log.swf").write_text("; MaxProcs: 1\n" + "\n".join(lines) + "\n")
+    for name in NAMES:
+        folder = tmp_path / name.replace("/", "-")
+        assert rota("replay", tmp_path / "log.swf", "--scheduler", name, "--out", folder).status == 0
+    lines = on_terminal(180, "compare", *(tmp_path / name.replace("/", "-") for name in NAMES))
+    (slowdown,) = (line for line in lines if "Mean bounded slowdown" in line)
+    assert re.search(r" 9,53\d\.\d\d  ", slowdown), slowdown

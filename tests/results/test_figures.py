@@ -91,7 +91,7 @@ def test_durations_read_as_slurm_writes_them(seconds: float, text: str) -> None:
         (-0.04, "0.0"),
         (12.34, "12.3"),
         (12.0, "12"),
-        (-1234.5, "−1\u202f234"),
+        (-1234.5, "−1,234"),
         (99.96, "100.0"),
     ],
 )

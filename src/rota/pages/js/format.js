@@ -35,7 +35,7 @@ function shortDuration(seconds) {
   return `${seconds} s`;
 }
 
-const count = (n) => Math.round(n).toLocaleString("en").replaceAll(",", "\u202f");
+const count = (n) => Math.round(n).toLocaleString("en");
 const decimal = (n, digits = 2) =>
-  n.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }).replaceAll(",", "\u202f");
+  n.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 const percent = (share, digits = 1) => `${(share * 100).toFixed(digits)} %`;

@@ -46,13 +46,13 @@ def duration(seconds: float) -> str:
 
 
 def count(number: float) -> str:
-    """Format a whole number, with thin spaces between thousands."""
-    return f"{number:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    """Format a whole number, with commas between thousands."""
+    return f"{number:,.0f}"
 
 
 def decimal(number: float) -> str:
-    """Format a number with two decimals, and thin spaces between thousands."""
-    return f"{number:,.2f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    """Format a number with two decimals, and commas between thousands."""
+    return f"{number:,.2f}"
 
 
 def percent(share: float) -> str:
@@ -64,8 +64,7 @@ def points(number: float) -> str:
     """Format priority points: with a tenth if the number is small and not whole."""
     small = abs(number) < _SMALL_POINTS and not float(number).is_integer()
     text = f"{abs(number):,.1f}" if small else f"{abs(number):,.0f}"
-    sign = "−" if number < 0 and text.strip("0.") else ""
-    return sign + text.replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return f"−{text}" if number < 0 and text.strip("0.") else text
 
 
 def faults(result: ReplayResult) -> str:
