@@ -102,10 +102,13 @@ def test_a_forecast_knows_the_runs_of_its_history(tmp_path: Path, monkeypatch: p
     assert known[2:] == [[first], [running]] * 2
 
 
-#: Lengths of history, seconds.
-@pytest.mark.parametrize("history", [3_600, 86_400])
+@pytest.mark.parametrize("history", [3_600, pytest.param(86_400, marks=pytest.mark.slow)])
 def test_ranges_hold_with_a_short_history(history: int) -> None:
-    """A small version of ``benchmarks/bench_forecast.py short``: of eight weeks 83 and 82 % are inside."""
+    """A small version of ``benchmarks/bench_forecast.py short``: of eight weeks 83 and 82 % are inside.
+
+    Args:
+        history: Its length, seconds.
+    """
     path = bundled("KTH-SP2")
     assert path is not None
     jobs = read_workload(path).take(np.arange(2000))
