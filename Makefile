@@ -58,7 +58,11 @@ clients: $(CLIENTS) ## programs of PyPI that call Slurm, for the slow tests, eac
 
 .PHONY: test-slow
 test-slow: .venv/dev.stamp clients ## the slow tests, and properties with many examples
-	$(BIN)/python -m pytest $(PARALLEL) -m "slow or hypothesis" --hypothesis-profile slow
+	$(BIN)/python -m pytest $(PARALLEL) -m "(slow or hypothesis) and not longest" --hypothesis-profile slow
+
+.PHONY: test-longest
+test-longest: .venv/dev.stamp ## slow tests of what others show on smaller workloads; takes a quarter of an hour
+	$(BIN)/python -m pytest $(PARALLEL) -m longest
 
 DAMAGES ?= 300
 .PHONY: damages

@@ -42,7 +42,7 @@ def _with_slow(values: list[str], slow: set[str]) -> list[str | ParameterSet]:
 
 
 @pytest.mark.parametrize("plugin_type", [*_built_in("sched"), *_built_in("priority")])
-@pytest.mark.seeds(1, 10)
+@pytest.mark.seeds(1, 6)
 def test_every_built_in_plugin_conforms(plugin_type: str, seeds: range) -> None:
     _CHECKS[plugin_type.partition("/")[0]](plugin_type, seeds=seeds)
 
@@ -50,7 +50,7 @@ def test_every_built_in_plugin_conforms(plugin_type: str, seeds: range) -> None:
 @pytest.mark.parametrize(
     "plugin_type", _with_slow(_types(_EXAMPLES), {f"priority/{name}" for name in ("f2", "f3", "f4", "saf", "unicep")})
 )
-@pytest.mark.seeds(1, 10)
+@pytest.mark.seeds(1, 6)
 def test_every_example_conforms(plugin_type: str, seeds: range) -> None:
     _CHECKS[plugin_type.partition("/")[0]](plugin_type, plugin_dir=_EXAMPLES, seeds=seeds)
 
@@ -70,7 +70,7 @@ def test_every_scheduler_conforms_under_other_orders(sched: str, plugin_type: st
         ("sched/backfill", "bf_interval=300,bf_resolution=300,bf_window=10,bf_max_job_test=2,bf_continue"),
     ],
 )
-@pytest.mark.seeds(1, 10)
+@pytest.mark.seeds(1, 6)
 def test_every_option_conforms(sched: str, parameters: str, seeds: range) -> None:
     check_scheduler(sched, SchedulerParameters=parameters, seeds=seeds)
 

@@ -52,9 +52,18 @@ FAST = {
     "KTH-SP2-easy-wfp3-fcfs-requested-instant",
     "KTH-SP2-fcfs-sjf---requested-instant",
 }
-ROWS = [
-    pytest.param(row, id=name_of(row), marks=() if name_of(row) in FAST else pytest.mark.slow) for row in read_table()
-]
+#: Orders by plugins are those of all logs: of the largest one, a row takes most of a minute.
+LONGEST = {"sjf", "saf", "wfp3", "unicep", "f1", "f2", "f3", "f4"}
+
+
+def marks_of(row: Row) -> tuple[pytest.MarkDecorator, ...]:
+    if name_of(row) in FAST:
+        return ()
+    is_longest = row["trace"] == "HPC2N" and row["queue_order"] in LONGEST
+    return (pytest.mark.slow, pytest.mark.longest) if is_longest else (pytest.mark.slow,)
+
+
+ROWS = [pytest.param(row, id=name_of(row), marks=marks_of(row)) for row in read_table()]
 
 
 @cache
