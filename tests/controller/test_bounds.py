@@ -103,6 +103,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
         yield found
 
 
+@pytest.mark.filterwarnings("ignore:Generating overly large repr")
 @settings(
     max_examples=8 * settings().max_examples,
     deadline=None,
@@ -160,6 +161,14 @@ def test_a_configuration_that_is_too_large(measured: Measured, lines: str, probl
         assert problem in _check(measured, ["scontrol", "reconfigure"])
     finally:
         conf.write_text(before)
+
+
+@pytest.mark.parametrize("line", ["sbatch -H --wrap true -C", "scontrol update jobid=2 features=", "srun -C"])
+def test_features_are_read_up_to_a_length(measured: Measured, line: str) -> None:
+    text = ",".join(f"!{number}" for number in range(40_000))
+    words = line.split() if line.endswith("=") else [*line.split(), ""]
+    words[-1] += text
+    assert "Invalid feature specification" in _check(measured, words)
 
 
 def test_arguments_and_variables_are_counted(measured: Measured) -> None:

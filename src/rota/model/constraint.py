@@ -21,6 +21,8 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
+from rota.model.bounds import LONGEST_CONSTRAINT, quoted
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -111,6 +113,8 @@ def parse_constraint(text: str) -> Constraint:
     Raises:
         ValueError: the syntax is wrong; the text says where.
     """
+    if len(text) > LONGEST_CONSTRAINT:
+        raise ValueError(f"{quoted(text)} has more than {LONGEST_CONSTRAINT:,} characters")
     try:
         return _Reader(text).constraint()
     except ValueError as error:
