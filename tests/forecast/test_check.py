@@ -40,6 +40,7 @@ def test_ranges_hold_on_kth() -> None:
     assert np.median(widths) < max(one.start for one in checked) / 2
 
 
+@pytest.mark.longest
 @pytest.mark.slow
 def test_forecasts_are_better_than_plans_on_ubccr(traces: Path) -> None:
     """Bounds: 43 moments with 10 futures have 56 % in ranges, and errors of 4 and 22 hours."""
