@@ -26,7 +26,7 @@ STAND_INS = {"--source ssh://mds1 --source ssh://oss1": "--source dir:lustre"}
 #: Seconds that all of it may take: users have as long.
 TEN_MINUTES = 600
 #: The first records of the month, whose replay takes seconds; and of a log in SWF that reaches job 4711.
-RECORDS, LINES = 250, 5000
+RECORDS, LINES = 120, 5000
 
 
 def files_of(page: str) -> dict[str, str]:
