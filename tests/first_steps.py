@@ -1,8 +1,8 @@
 """Walk the first steps of a new user: the commands of README.md and of the quickstart, in their order.
 
-Run it where `rota` is on the path, as `python tests/first_steps.py FOLDER`; the folder is made anew. All commands run
-in one shell there, and each has to end with 0. Files of plugins that the pages show are written first. What a page
-takes for granted has a stand-in: accounting of a month, with its slurm.conf and accounts, and a Lustre.
+Run it where `rota` is on the path, as `python tests/first_steps.py FOLDER`, which makes the folder. All commands run in
+one shell there, and each has to end with 0. Files of plugins that the pages show are written first. What a page takes
+for granted has a stand-in: accounting of a month, with its slurm.conf and accounts, and a Lustre.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ def commands_of(page: str) -> list[str]:
 
 def prepare(folder: Path) -> None:
     """Make the stand-ins."""
-    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     records = gzip.decompress((MONTH / "sacct.txt.gz").read_bytes()).splitlines(keepends=True)
     (folder / "october.txt.gz").write_bytes(gzip.compress(b"".join(records[: 1 + RECORDS])))

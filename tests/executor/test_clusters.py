@@ -59,6 +59,7 @@ def test_a_controller_of_another_cluster_is_refused(plain: Bench) -> None:
     assert not _talk(plain.state, b'{"do":"cluster","number":0,"cluster":"two"}\n').endswith(b"it stays")
     assert _talk(plain.state, b'{"do":"cluster","number":0,"cluster":"one"}\n').endswith(b"it stays")
     assert "a controller of another cluster has called" in (plain.state / "supervisor.err").read_text()
+    assert read_traces(plain.state).cluster == "one"
     plain.do(first.close())
     plain.executor = LocalExecutor(plain.state, plain.reports.append, cluster="one")
     plain.connect()

@@ -38,14 +38,15 @@ _HARDWARE = (
     *("cpus", "sockets", "cores_per_socket", "threads_per_core", "core_spec_count"),
     *("real_memory", "mem_spec_limit", "gres"),
 )
+#: Why a node is not up.
+_REASON = ("reason", "reason_uid", "reason_time")
 #: What is kept of a node when slurm.conf is read again: its state, and what administrators write about it.
-_KEPT = ("state", "reason", "reason_uid", "reason_time", "comment", "extra")
+_KEPT = ("state", *_REASON, "comment", "extra")
 #: What administrators may set in place of slurm.conf's, as ``set_features`` and ``set_weight``.
 _SETTABLE = ("features", "weight")
 _hardware = attrgetter(*_HARDWARE)
-#: Attributes of a node that do not matter for what it can serve.
-_IN_FORCE = ("state", "reason", "reason_uid", "reason_time")
-_offer = attrgetter(*(one.name for one in fields(Node) if one.name not in _IN_FORCE))
+#: All that determines what a node can serve: neither its state nor the reason do.
+_offer = attrgetter(*(one.name for one in fields(Node) if one.name not in ("state", *_REASON)))
 #: Reason of nodes that are drained because they were removed.
 REMOVED_REASON = "not in slurm.conf any more: leaves when its jobs are over"
 CHANGED_REASON = "other in slurm.conf: changes when its jobs are over"
@@ -215,7 +216,7 @@ def _updated(old: Node, new: Node, used: Collection[str], *, keep_set: bool) -> 
     if is_other(old, new) and new.name in used:
         return _drain(replace(new, **kept, **{name: getattr(old, name) for name in _HARDWARE}), CHANGED_REASON)
     if old.state is NodeState.DRAIN and old.reason in {REMOVED_REASON, CHANGED_REASON}:
-        kept |= {"state": NodeState.UP, "reason": "", "reason_uid": 0, "reason_time": 0}
+        kept |= {"state": NodeState.UP, **{name: getattr(new, name) for name in _REASON}}
     return replace(new, **kept)
 
 

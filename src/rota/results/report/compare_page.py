@@ -36,7 +36,7 @@ def write_comparison(results: Sequence[ReplayResult] | Comparison, path: Path) -
         OSError: the file cannot be written.
     """
     comparison = results if isinstance(results, Comparison) else compare_results(results)
-    first = comparison.results[0]
+    first, machines = comparison.results[0], comparison.machines()
     write_page(
         path,
         "compare.html.j2",
@@ -54,8 +54,8 @@ def write_comparison(results: Sequence[ReplayResult] | Comparison, path: Path) -
         ],
         idle=[_verdict(result) for result in comparison.results],
         promises=comparison.promises(),
-        machines=comparison.machines(),
-        differing=[*comparison.machines(), *comparison.policies(), *comparison.settings()],
+        machines=machines,
+        differing=[*machines, *comparison.policies(), *comparison.settings()],
         rows=comparison.figures.rows(),
         is_modelled=comparison.figures.is_modelled,
         pairs=[_pair(comparison, *places) for places in permutations(range(len(comparison.names)), 2)],

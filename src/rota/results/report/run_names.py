@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from rota.results.report.sameness import file_names, machine_rows, setting_rows
+from rota.results.report.sameness import file_names, file_roles, machine_rows, setting_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,9 +69,8 @@ def _hashes(result: ReplayResult, role: str) -> tuple[str, ...]:
 
 def _roles(results: Sequence[ReplayResult]) -> list[str]:
     """Name the kinds of files that were read; the jobs of the workload and the keys of slurm.conf are compared."""
-    roles = (one.role for result in results for one in result.provenance.files)
     compared = {"workload", "config"} if _are_known(results) else {"workload"}
-    return [role for role in dict.fromkeys(roles) if role not in compared]
+    return [role for role in file_roles(results) if role not in compared]
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:

@@ -72,9 +72,11 @@ def machine_rows(results: Sequence[ReplayResult]) -> list[tuple[str, tuple[str, 
 
 def policy_rows(results: Sequence[ReplayResult]) -> list[tuple[str, tuple[str, ...]]]:
     """Give the plugins in which runs differ, and their files: label, and the text of each run; none: they do not."""
-    named = {"scheduler": "Scheduler", "priority": "Priority"}
-    rows = [(label, tuple(getattr(result, name) for result in results)) for name, label in named.items()]
-    rows += [(f"File of {role}", tuple(file_names(results, role))) for role in _plugin_types(results)]
+    rows = [
+        ("Scheduler", tuple(result.scheduler for result in results)),
+        ("Priority", tuple(result.priority for result in results)),
+        *((f"File of {role}", tuple(file_names(results, role))) for role in file_roles(results) if "/" in role),
+    ]
     return [row for row in rows if len(set(row[1])) > 1]
 
 
@@ -88,10 +90,9 @@ def file_names(results: Sequence[ReplayResult], role: str) -> list[str]:
     return names if len(set(hashes)) > 1 else [""] * len(results)
 
 
-def _plugin_types(results: Sequence[ReplayResult]) -> list[str]:
-    """Name the plugins of which a file was read: those that come with rota are told by its version."""
-    roles = (one.role for result in results for one in result.provenance.files)
-    return [role for role in dict.fromkeys(roles) if "/" in role]
+def file_roles(results: Sequence[ReplayResult]) -> list[str]:
+    """Name the kinds of files that were read: ``workload``, ``config``; of plugins that are not rota's, their types."""
+    return [*dict.fromkeys(one.role for result in results for one in result.provenance.files)]
 
 
 def setting_rows(results: Sequence[ReplayResult]) -> list[tuple[str, tuple[str, ...]]]:
