@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rota.commands.getopt import UsageError
 from rota.commands.lists import split_list
 from rota.model.array import MOST_TASKS, parse_array
-from rota.model.bounds import MOST_JOBS, TooManyError, count_numbers
+from rota.model.bounds import LONGEST_IDS, MOST_JOBS, TooManyError, count_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -71,7 +71,7 @@ def parse_job_ids(
         UsageError: a word is none, or they are too many; those that come again count again.
     """
     lists = list(texts)
-    if sum(map(count_numbers, lists)) > MOST_JOBS:
+    if sum(map(len, lists)) > LONGEST_IDS or sum(map(count_numbers, lists)) > MOST_JOBS:
         problem = TooManyError(",".join(lists), MOST_JOBS, "jobs")
         raise UsageError(f"{command}: error: {problem}: name fewer at a time\n")
     found = []

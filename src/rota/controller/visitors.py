@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from rota.controller.crowd import Crowd, peer_of
 from rota.controller.listener import refuse
-from rota.controller.wire import Terminal, TooManyTextsError, WireError, read_call, refusal
+from rota.controller.wire import Terminal, TooMuchTextError, WireError, read_call, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -158,7 +158,7 @@ class Visitors:
             else:
                 terminal.error(_SLOW)
                 terminal.end(1)
-        except TooManyTextsError as error:
+        except TooMuchTextError as error:
             if terminal is not None:
                 terminal.error(f"error: {error}\n")
                 terminal.end(1)

@@ -50,18 +50,17 @@ _LENGTH = struct.Struct(">I")
 #: Largest call, which is a little more than the kernel lets words and environment of a program be; largest file that a
 #: client sends, unless something else is said; and the largest result. Bytes.
 _CALL, _FILE, _RESULT = 8 << 20, 16 << 20, 64 << 10
-
-
-#: Most arguments and variables of a call, each of which takes its time.
-_TEXTS = 50_000
+#: Most arguments and variables of a call, each of which takes its time; and characters of one, which are as many as
+#: Linux lets a program be given. Questions of `rota http`, which carry scripts, may be longer.
+_TEXTS, _LONGEST, _UNBOUNDED = 50_000, 1 << 17, "rota-api"
 
 
 class WireError(Exception):
     """A client does not say what it should, or has gone."""
 
 
-class TooManyTextsError(Exception):
-    """A command has too many arguments and variables."""
+class TooMuchTextError(Exception):
+    """A command has too many arguments and variables, or one is too long."""
 
 
 class TooLargeError(OSError):
@@ -255,12 +254,12 @@ async def read_call(terminal: Terminal, credentials: tuple[int, int, int]) -> Ca
 
     Raises:
         WireError: it is no such message.
-        TooManyTextsError: the command has too many arguments and variables.
+        TooMuchTextError: the command has too many arguments and variables, or one is too long.
     """
     pid, uid, gid = credentials
     data = await terminal.message(_CALL)
     if data.count(0) > _TEXTS:
-        raise TooManyTextsError(f"there are more than {_TEXTS:,} arguments and variables: name fewer")
+        raise TooMuchTextError(f"there are more than {_TEXTS:,} arguments and variables: name fewer")
     texts = data.decode(errors="surrogateescape").split("\0")
     key = again = ""
     if texts[0] == _WITH_KEY and len(texts) > 3:
@@ -277,6 +276,8 @@ async def read_call(terminal: Terminal, credentials: tuple[int, int, int]) -> Ca
     words = tuple(texts[4 : 4 + count])
     if not 0 <= umask <= 0o777 or not 0 < count == len(words) or not texts[2].startswith("/"):
         raise WireError("no command")
+    if words[0] != _UNBOUNDED and len(data) > _LONGEST <= max(map(len, texts)):
+        raise TooMuchTextError(f"an argument or a variable has {_LONGEST:,} characters or more")
     pairs = (text.partition("=") for text in texts[4 + count :])
     environment = {name: value for name, equals, value in pairs if equals and name}
     return Call(

@@ -17,6 +17,8 @@ MOST_NODES, MOST_OF_MACHINE = 32_768, 262_144
 _LONGEST_NAME, _LONGEST_LIST, _MOST_BRACKETS = 255, 1 << 19, 4_096
 #: Most jobs, and tasks of job arrays, that one command names.
 MOST_JOBS = 5_000
+#: Most characters of the ids of one command, which is room for as many.
+LONGEST_IDS = 1 << 17
 #: Most characters of an expression of features.
 LONGEST_CONSTRAINT = 1 << 16
 #: Most users and accounts that one command of ``sacctmgr`` names, and associations that it makes.
