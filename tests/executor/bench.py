@@ -81,6 +81,11 @@ class Bench:
     def is_connected(self) -> bool:
         return self.executor._transport is not None
 
+    def lose_connection(self) -> None:
+        """What the supervisor has said and was not heard yet is lost."""
+        assert self.executor._transport is not None
+        self.executor._transport.abort()
+
     def sleep(self, seconds: float) -> None:
         self.do(asyncio.sleep(seconds))
 

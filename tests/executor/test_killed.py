@@ -308,6 +308,30 @@ def test_a_torn_line_in_the_log(bench: Bench, torn: bytes) -> None:
     assert {end.job_id: end.exit_code for end in bench.of(Ended)} == {1: 5, 2: 6, 3: 7}
 
 
+@pytest.mark.parametrize("is_damaged", [False, True])
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_launches_of_which_nothing_was_heard(bench: Bench, *, has_begun: bool, is_damaged: bool) -> None:
+    ran = bench.folder / "1.ran"
+    bench.run(2, "exit 6")
+    if not has_begun:
+        os.kill(bench.executor.supervisor_pid, signal.SIGSTOP)
+    bench.launch(1, f'echo ran >> "$OUT/1.ran"; {WAIT}; exit 5')
+    bench.sleep(0)  # the request is sent
+    if has_begun:
+        wait_for(ran.exists)
+    bench.lose_connection()
+    kill_9(bench.executor.keeper_pid, bench.executor.supervisor_pid)
+    if is_damaged:
+        (bench.state / "supervisor.log").write_text("damaged\n")
+    bench.until(lambda: bench.of(Started, 1))
+    assert bench.run(3, "exit 7").exit_code == 7
+    bench.go()
+    end = bench.end(1)
+    assert ran.read_text() == "ran\n"
+    # A run that has begun has no parent any more that is told its status.
+    assert (end.outcome, end.exit_code) == (Outcome.ENDED, 5) or (end.outcome is Outcome.UNKNOWN and has_begun)
+
+
 @pytest.mark.parametrize("without_keeper", [False, True])
 def test_a_state_directory_that_is_gone(bench: Bench, *, without_keeper: bool) -> None:
     bench.launch(1, "sleep 60")

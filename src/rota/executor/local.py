@@ -85,7 +85,7 @@ class LocalExecutor:
         self._met_cluster: str | None = None
         self._number = 0
         #: Launches of which nothing has been heard, and other requests that have not been answered.
-        self._launching: dict[Key, bytes] = {}
+        self._launching: dict[Key, Record] = {}
         self._asked: dict[int, bytes] = {}
         #: The runs that are to be forgotten, and have not been: by the number of the request, and all of them.
         self._forgetting: dict[int, Key] = {}
@@ -209,7 +209,9 @@ class LocalExecutor:
                     self.look_for(*key)
                 else:
                     self._lost(report)
-        self._outbox = [met, *self._launching.values(), *self._asked.values()]
+        # They may have begun just before the supervisor was lost, and all that it had noted.
+        unheard = [line_of({**request, "unheard": True}) for request in self._launching.values()]
+        self._outbox = [met, *unheard, *self._asked.values()]
         self._flush()
 
     def _lost(self, report: Started) -> None:
@@ -234,9 +236,9 @@ class LocalExecutor:
             return
         self._forgotten.discard(key)
         self.is_suspect = self.is_suspect and again  # before one that is new all others have been launched again
-        request = line_of({"do": "launch", "number": 0, "what": plain_of(run), "again": again, "head": self._head()})
+        request = {"do": "launch", "number": 0, "what": plain_of(run), "again": again, "head": self._head()}
         self._launching[key] = request
-        self._send(request)
+        self._send(line_of(request))
 
     def has_launched_all(self) -> None:
         """Hear that there are no other runs of before; see `rota.executor.protocol.Executor`."""

@@ -37,6 +37,24 @@ _PATIENCE = 5.0
 _LOOK_FOR_AGAIN = 0.5
 
 
+class _Sought:
+    """A run that is looked for.
+
+    Args:
+        run: The run.
+        launch: The request to launch it if it is not found; ``None``: it is not launched.
+    """
+
+    __slots__ = ("launch", "requests", "run", "until")
+
+    def __init__(self, run: Run, launch: dict[str, Any] | None) -> None:
+        self.run = run
+        self.launch = launch
+        self.until = time.monotonic() + _PATIENCE
+        #: Requests that wait for it.
+        self.requests: list[Record] = []
+
+
 class Adoption:
     """Takes over runs that an earlier supervisor has started.
 
@@ -58,8 +76,8 @@ class Adoption:
         self._ends = ends
         self._launch = launch
         self._request = request
-        #: Runs that are looked for, by user and by their own key: until when, and requests that wait for them.
-        self._sought: dict[int, dict[Key, tuple[Run, float, list[Record]]]] = {}
+        #: Runs that are looked for, by user and by their own key.
+        self._sought: dict[int, dict[Key, _Sought]] = {}
         #: Runs by the process that is watched for them: their script's or their epilog's.
         self._waiting: dict[tuple[int, int], Run] = {}
 
@@ -98,24 +116,28 @@ class Adoption:
             if run.phase == phase and state.runs.get(run.key) is run:
                 self._watch(run)
 
-    def look_for(self, request: dict[str, Any]) -> None:
+    def look_for(self, request: dict[str, Any], *, or_launch: bool) -> None:
         """Find a run of which the log, which was damaged, says nothing, and which may have been launched before.
 
-        Its script is the oldest leader of a session that has its mark and user. One that is not found is not launched,
-        as it may have run: nobody knows how it has ended.
+        Its script is the oldest leader of a session that has its mark and user.
+
+        Args:
+            request: The run.
+            or_launch: Whether it is launched if it is not found. Otherwise it may have run, and nobody knows how it
+                has ended.
         """
         run = Run(request, self._state.cgroups)
         run.ours, run.start = False, time.time()
         sought = self._sought.setdefault(run.user, {})
         if not sought:  # what is asked for in this turn of the loop is looked for together
             self._state.loop.after(0, lambda: self._look_for_those_of(run.user))
-        sought[run.key] = run, time.monotonic() + _PATIENCE, []
+        sought[run.key] = _Sought(run, request if or_launch else None)
 
     def waits(self, request: Record) -> bool:
         """Whether a request is about a run that is looked for: then it is carried out when that was found."""
         for sought in self._sought.values():
             if (found := sought.get((request["job"], request["run"]))) is not None:
-                found[2].append(request)
+                found.requests.append(request)
                 return True
         return False
 
@@ -125,14 +147,17 @@ class Adoption:
         def answered(marks: Answers | None) -> None:
             known, sought = marks or {}, self._sought.pop(uid)
             oldest = {known.get(one.pid): one for one in sorted(leaders, key=lambda one: one.ticks, reverse=True)}
-            for key, (run, until, requests) in sought.items():
-                own = oldest.get(run.mark.encode())
-                if own is not None or len(known) == len(leaders) or time.monotonic() > until:
-                    self._found(run, own)
-                    for request in requests:
-                        self._request(request)
+            for key, one in sought.items():
+                own = oldest.get(one.run.mark.encode())
+                if own is None and one.launch is not None and len(known) == len(leaders):
+                    self._launch([one.launch])
+                elif own is not None or len(known) == len(leaders) or time.monotonic() > one.until:
+                    self._found(one.run, own)
                 else:  # one of them has kept waiting who asked
-                    self._sought.setdefault(uid, {})[key] = run, until, requests
+                    self._sought.setdefault(uid, {})[key] = one
+                    continue
+                for request in one.requests:
+                    self._request(request)
             if uid in self._sought:
                 self._state.loop.after(_LOOK_FOR_AGAIN, lambda: self._look_for_those_of(uid))
 

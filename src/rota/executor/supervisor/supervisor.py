@@ -184,7 +184,7 @@ class Supervisor:
         if kind == "launch":
             if request.get("head"):
                 self._state.come_to(request["head"])
-            self._launch(request["what"], again=bool(request.get("again")))
+            self._launch(request["what"], again=bool(request.get("again")), unheard=bool(request.get("unheard")))
         elif kind == "cluster":
             self._state.meet(str(request["cluster"]))
         elif kind == "sure":
@@ -204,15 +204,21 @@ class Supervisor:
             self._state.report(never_began(request))
         self._state.report(done)
 
-    def _launch(self, what: dict[str, Any], *, again: bool) -> None:
-        """Launch a run when it is its turn; ``again``: it may have been launched before."""
+    def _launch(self, what: dict[str, Any], *, again: bool, unheard: bool) -> None:
+        """Launch a run when it is its turn.
+
+        Args:
+            what: The run.
+            again: Whether it was launched before, and may have ended since.
+            unheard: Whether an earlier supervisor was asked for it last, and may have launched it.
+        """
         state = self._state
         try:
             checked(what)
-            if again and state.is_suspect and (what["job"], what["run"]) not in state.runs:
-                self._adoption.look_for(what)
+            if (again or unheard) and state.is_suspect and (what["job"], what["run"]) not in state.runs:
+                self._adoption.look_for(what, or_launch=not again)
                 return
-            if not again:  # then all that may have been launched before has been asked for
+            if not again and not unheard:  # then all that may have been launched before has been asked for
                 self._is_sure()
             self._launches.append(what)
         except (KeyError, TypeError) as error:
