@@ -29,7 +29,7 @@ _PATIENT = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
 )
 settings.register_profile("fast", _PATIENT, max_examples=10, derandomize=True)
-settings.register_profile("slow", _PATIENT, max_examples=75, print_blob=True)
+settings.register_profile("slow", _PATIENT, max_examples=50, print_blob=True)
 settings.load_profile("fast")
 
 # Where tests run in the background their programs would ignore Ctrl-C, too.

@@ -21,7 +21,7 @@ _EXAMPLES = _PROJECT / "examples" / "ci"
 #: What a user's next step does.
 _NEXT = "sinfo -h -N -o '%N %t'; sbatch --wait -N4 -o out --wrap 'srun -l hostname'; sort out | cut -d: -f1"
 _NODES = ["n1 idle", "n2 idle", "n3 idle", "n4 idle"]
-_HOW = pytest.mark.parametrize("installs", [False, True], ids=["as-installed", "from-PyPI"])
+_HOW = ["as-installed", "from-PyPI"]
 
 
 def _environment(**more: str) -> dict[str, str]:
@@ -75,7 +75,7 @@ def _github(action: Mapping[str, Any], folder: Path, temporary: Path, **given: s
 
 
 @pytest.mark.slow
-@_HOW
+@pytest.mark.parametrize("installs", [False, True], ids=_HOW)
 def test_github(tmp_path: Path, installs: bool) -> None:
     folder, temporary = tmp_path / "checkout", tmp_path / "temporary"
     folder.mkdir()
@@ -92,7 +92,7 @@ def test_github(tmp_path: Path, installs: bool) -> None:
 
 
 @pytest.mark.slow
-@_HOW
+@pytest.mark.parametrize("installs", [False, pytest.param(True, marks=pytest.mark.longest)], ids=_HOW)
 def test_gitlab(tmp_path: Path, installs: bool) -> None:
     job = yaml.safe_load((_EXAMPLES / "gitlab-ci.yml").read_text())[".slurm"]
     package = _prepare(tmp_path / ".rota", installs=installs)

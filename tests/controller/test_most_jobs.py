@@ -61,6 +61,7 @@ def test_each_task_of_an_array_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.longest
 def test_sbatch_gives_up_after_two_minutes(tmp_path: Path) -> None:
     with LiveCluster(tmp_path, virtual_nodes() + "MaxJobCount=1\n") as cluster:
         done = cluster.run("sbatch", "--wrap", "true", check=False, patience=240)

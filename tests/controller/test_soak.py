@@ -46,6 +46,7 @@ def test_many_jobs_that_end_in_one_second(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.longest
 def test_ten_thousand_tasks(tmp_path: Path) -> None:
     with LiveCluster(tmp_path, _CONF) as cluster:
         cluster.submit("-a", "0-9999", "-o", "/dev/null", "--wrap", "exit $((SLURM_ARRAY_TASK_ID % 2))")

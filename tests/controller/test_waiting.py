@@ -382,12 +382,14 @@ def _lose(cluster: LiveCluster, name: str, at: int, when: str) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("name", _TO_LOSE)
-def test_lost_at_each_commit(tmp_path: Path, name: str, when: str) -> None:
+@pytest.mark.parametrize("step", [2, pytest.param(1, marks=pytest.mark.longest)])
+def test_lost_at_each_commit(tmp_path: Path, name: str, when: str, step: int) -> None:
+    """Before one commit and after the next, in turn, or before and after each."""
     with LiveCluster(tmp_path, virtual_nodes(1)) as cluster:
         cluster.rota("down")
-        at = 1
+        at = step if when == "after" else 1
         while _lose(cluster, name, at, when):
-            at += 1
+            at += step
         assert at > 2
 
 

@@ -60,8 +60,12 @@ add user Name=ann Account=phys
 add user Name=bob Account=phys
 add user Name=cat Account=chem
 """
-_MORE = (5, *range(10, 50))
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in _MORE)]
+_MORE, _STILL_MORE = (5, *range(10, 30)), range(30, 50)
+SEEDS = [
+    0,
+    *(pytest.param(seed, marks=pytest.mark.slow) for seed in _MORE),
+    *(pytest.param(seed, marks=(pytest.mark.slow, pytest.mark.longest)) for seed in _STILL_MORE),
+]
 
 
 def drawn_conf(rng: Random) -> str:
