@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _WAITS = """
 import sys, time
 
-def slurm_sched_p_schedule():
+def {function}():
     print("here", flush=True)
     {wait}
     return SLURM_SUCCESS
@@ -38,7 +38,7 @@ def _replay(log: Path, plugins: Path) -> list[str]:
 
 @pytest.mark.parametrize("wait", _WAITS_OF.values(), ids=_WAITS_OF)
 def test_ctrl_c_while_a_plugin_runs(wait: str, small_log: Path, plugins: Path, write_plugin: WritePlugin) -> None:
-    write_plugin("sched/mine", _WAITS.format(wait=wait))
+    write_plugin("sched/mine", _WAITS.format(function="slurm_sched_p_schedule", wait=wait))
     command = _replay(small_log, plugins)
     with subprocess.Popen(
         [*command, "--tolerate-faults"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -76,8 +76,11 @@ except KeyboardInterrupt:
 """
 
 
-def test_ctrl_c_in_a_program_that_replays(small_log: Path, plugins: Path, write_plugin: WritePlugin) -> None:
-    write_plugin("sched/mine", _WAITS.format(wait="time.sleep(30)"))
+@pytest.mark.parametrize("function", ["init", "slurm_sched_p_schedule", "fini"])
+def test_ctrl_c_in_a_program_that_replays(
+    function: str, small_log: Path, plugins: Path, write_plugin: WritePlugin
+) -> None:
+    write_plugin("sched/mine", _WAITS.format(function=function, wait="time.sleep(30)"))
     command = [sys.executable, "-c", _FROM_PYTHON, str(small_log), str(plugins)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None

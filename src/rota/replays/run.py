@@ -60,6 +60,7 @@ class Replay:
     Raises:
         InputError: the workload, the configuration or an option cannot be used.
         PluginError: a plugin cannot be used.
+        KeyboardInterrupt: Ctrl-C was pressed, whatever a plugin has made of it.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -92,7 +93,7 @@ class Replay:
         self._wall_s = 0.0
         #: In which states jobs are left at the end, and why; empty: none is.
         self._left = ""
-        with ExitStack() as stack:
+        with watching(), ExitStack() as stack:
             host, plugins = load_plugins(stack, scenario)
             self.engine, _ = boot(
                 config,
@@ -156,7 +157,11 @@ class Replay:
 
     def __exit__(self, *_: object) -> None:
         """Unload the plugins."""
-        self._stack.close()
+        self._unload()
+
+    def _unload(self) -> None:
+        with watching():
+            self._stack.close()
 
     def _associate(self) -> None:
         """Add all users without an association to the tree now, so that shares do not change during the replay."""
@@ -290,7 +295,7 @@ class Replay:
         if nothing_ran:
             raise refusals.shortfall(0, total, left)
         self._left = left
-        self._stack.close()
+        self._unload()
         for effect in engine.drain():
             self._recorder.effect(effect)
         named = engine.view.keeps_usage or self._workload.requests is not None
