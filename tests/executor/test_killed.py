@@ -191,6 +191,7 @@ def test_what_was_suspended_goes_on_and_nothing_else(bench: Bench) -> None:
     for job in (1, 2):
         bench.launch(job, "while :; do echo x; sleep 0.01; done")
     os.kill(bench.pid(1), signal.SIGSTOP)  # as its user may
+    bench.printed(2)
     bench.executor.suspend(2, 0)
     bench.until(lambda: bench.is_suspended(2))
     kill(bench, BOTH)
