@@ -52,14 +52,14 @@ FAST = {
     "KTH-SP2-easy-wfp3-fcfs-requested-instant",
     "KTH-SP2-fcfs-sjf---requested-instant",
 }
-#: Orders by plugins are those of all logs: of the largest one, a row takes most of a minute.
+#: What other logs show too: of the largest one, a row takes a minute, and conservative backfill three.
 LONGEST = {"sjf", "saf", "wfp3", "unicep", "f1", "f2", "f3", "f4"}
 
 
 def marks_of(row: Row) -> tuple[pytest.MarkDecorator, ...]:
     if name_of(row) in FAST:
         return ()
-    is_longest = row["trace"] == "HPC2N" and row["queue_order"] in LONGEST
+    is_longest = row["trace"] == "HPC2N" and (row["queue_order"] in LONGEST or row["policy"] == "conservative")
     return (pytest.mark.slow, pytest.mark.longest) if is_longest else (pytest.mark.slow,)
 
 
