@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SECONDS, _BYTES, _TRIES = 0.1, 50 << 20, 5
 #: Seconds of what is done to up to 5,000 jobs in slices; `test_slices` shows that others have their turn meanwhile.
 _SECONDS_OF_SLICES = 0.5
-_SLICED = ("scancel", "hold", "release", "requeue", "requeuehold", "suspend", "resume", "jobid=")
+_SLICED = ("scancel", "hold", "release", "requeue", "suspend", "resume", "jobid=")
 _CONF = """
 ClusterName=rig
 SelectType=select/cons_tres

@@ -50,9 +50,11 @@ _LENGTH = struct.Struct(">I")
 #: Largest call, which is a little more than the kernel lets words and environment of a program be; largest file that a
 #: client sends, unless something else is said; and the largest result. Bytes.
 _CALL, _FILE, _RESULT = 8 << 20, 16 << 20, 64 << 10
-#: Most arguments and variables of a call, each of which takes its time; and characters of one, which are as many as
-#: Linux lets a program be given. Questions of `rota http`, which carry scripts, may be longer.
-_TEXTS, _LONGEST, _UNBOUNDED = 50_000, 1 << 17, "rota-api"
+#: Most arguments and variables of a call, each of which takes its time.
+_TEXTS = 50_000
+#: Characters that an argument or variable must not reach: Linux gives a program none that long. And the command whose
+#: arguments do not come from a command line: questions of `rota http` carry scripts.
+_TOO_LONG, _OF_HTTP = 1 << 17, "rota-api"
 
 
 class WireError(Exception):
@@ -276,8 +278,8 @@ async def read_call(terminal: Terminal, credentials: tuple[int, int, int]) -> Ca
     words = tuple(texts[4 : 4 + count])
     if not 0 <= umask <= 0o777 or not 0 < count == len(words) or not texts[2].startswith("/"):
         raise WireError("no command")
-    if words[0] != _UNBOUNDED and len(data) > _LONGEST <= max(map(len, texts)):
-        raise TooMuchTextError(f"an argument or a variable has {_LONGEST:,} characters or more")
+    if words[0] != _OF_HTTP and len(data) > _TOO_LONG and max(map(len, texts)) >= _TOO_LONG:
+        raise TooMuchTextError(f"an argument or a variable has {_TOO_LONG:,} characters or more")
     pairs = (text.partition("=") for text in texts[4 + count :])
     environment = {name: value for name, equals, value in pairs if equals and name}
     return Call(

@@ -209,7 +209,7 @@ class LocalExecutor:
                     self.look_for(*key)
                 else:
                     self._lost(report)
-        # They may have begun just before the supervisor was lost, and all that it had noted.
+        # The supervisor before may have launched them: one whose log was damaged looks for them first.
         unheard = [line_of({**request, "unheard": True}) for request in self._launching.values()]
         self._outbox = [met, *unheard, *self._asked.values()]
         self._flush()

@@ -147,15 +147,16 @@ class Adoption:
         def answered(marks: Answers | None) -> None:
             known, sought = marks or {}, self._sought.pop(uid)
             oldest = {known.get(one.pid): one for one in sorted(leaders, key=lambda one: one.ticks, reverse=True)}
+            all_known = len(known) == len(leaders)  # else one of them has kept waiting who asked
             for key, one in sought.items():
                 own = oldest.get(one.run.mark.encode())
-                if own is None and one.launch is not None and len(known) == len(leaders):
-                    self._launch([one.launch])
-                elif own is not None or len(known) == len(leaders) or time.monotonic() > one.until:
-                    self._found(one.run, own)
-                else:  # one of them has kept waiting who asked
+                if own is None and not all_known and time.monotonic() <= one.until:
                     self._sought.setdefault(uid, {})[key] = one
                     continue
+                if own is None and all_known and one.launch is not None:
+                    self._launch([one.launch])
+                else:
+                    self._found(one.run, own)
                 for request in one.requests:
                     self._request(request)
             if uid in self._sought:
