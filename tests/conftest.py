@@ -32,9 +32,11 @@ settings.register_profile("fast", _PATIENT, max_examples=10, derandomize=True)
 settings.register_profile("slow", _PATIENT, max_examples=50, print_blob=True)
 settings.load_profile("fast")
 
-# Where tests run in the background their programs would ignore Ctrl-C, too.
+# Where tests run in the background, or with nohup, their programs would ignore these, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # `python3` is this interpreter, as where the environment is activated, and no program that looks for one first.
 os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"

@@ -75,7 +75,7 @@ def _github(action: Mapping[str, Any], folder: Path, temporary: Path, **given: s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("installs", [False, True], ids=_HOW)
+@pytest.mark.parametrize("installs", [False, pytest.param(True, marks=pytest.mark.longest)], ids=_HOW)
 def test_github(tmp_path: Path, installs: bool) -> None:
     folder, temporary = tmp_path / "checkout", tmp_path / "temporary"
     folder.mkdir()

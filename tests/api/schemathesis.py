@@ -19,7 +19,7 @@ needs_schemathesis = pytest.mark.skipif(not _PROGRAM.exists(), reason="`make cli
 
 
 def find_nothing(
-    folder: Path, openapi: Mapping[str, Any], port: int, token: str, *, paths: str, checks: str, examples: int = 12
+    folder: Path, openapi: Mapping[str, Any], port: int, token: str, *, paths: str, checks: str, examples: int = 6
 ) -> None:
     """Ask about some paths, and fail if there is something wrong with an answer.
 

@@ -77,6 +77,7 @@ def test_the_table_has_all_runs_of_the_sweep(told: dict[tuple[str, str], list[st
 
 
 @pytest.mark.slow
+@pytest.mark.longest
 def test_the_study_comes_out_as_it_says(comparison: dict[str, Any], told: dict[tuple[str, str], list[str]]) -> None:
     for setting, folder in REPLAYS.items():
         assert _shown(figures_of(read_result(Path(folder)))[0]) == told[setting]

@@ -78,9 +78,9 @@ def test_days_of_work(tmp_path: Path) -> None:
             database = sum(path.stat().st_size for path in cluster.state.glob("rota.db*")) >> 10
             return {"memory": _resident(pid), "files": _open_files(pid), "database": database}
 
-        _repeat(day, seconds=40)
+        _repeat(day, seconds=20)
         before = size()
-        _repeat(day, seconds=80)
+        _repeat(day, seconds=40)
         after = size()
         assert after["files"] <= before["files"] + 5
         assert after["memory"] <= before["memory"] * 1.15

@@ -45,7 +45,7 @@ class JournallingLife(Journalling, Living):
 
 
 @pytest.mark.parametrize("sched", SCHEDULERS)
-@pytest.mark.seeds(3, 40)
+@pytest.mark.seeds(3, 20)
 def test_a_journal_replayed_from_nothing_gives_the_same_state(sched: str, seeds: range) -> None:
     for seed in seeds:
         life = draw_life(seed, sched)

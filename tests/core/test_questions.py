@@ -206,7 +206,7 @@ def test_in_the_middle_of_a_script_asking_changes_nothing(rng: Random, machine: 
 
 
 @pytest.mark.slow
-@settings(max_examples=settings().max_examples // 2)  # each is played twice
+@settings(max_examples=settings().max_examples // 4)  # each is played twice
 @given(**_PLAYS)
 def test_a_script_goes_on_as_if_nobody_had_asked(rng: Random, machine: str, sched: str, priority: str) -> None:
     chance = rng.getstate()

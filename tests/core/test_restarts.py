@@ -34,7 +34,7 @@ class RestartingLife(Restarting, Living):
 @pytest.mark.parametrize(
     "sched", [pytest.param(one, marks=() if one == "sched/backfill" else pytest.mark.slow) for one in SCHEDULERS]
 )
-@pytest.mark.seeds(1, 10)
+@pytest.mark.seeds(1, 5)
 def test_a_life_goes_on_after_restarts_as_it_would_have_without(sched: str, seeds: range) -> None:
     """Effects are the same, including the final records of all jobs and all refusals."""
     for seed in seeds:

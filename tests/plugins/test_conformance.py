@@ -85,8 +85,9 @@ def test_backfill_that_takes_time_conforms(more: str, seeds: range) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sched", _built_in("sched"))
-def test_every_scheduler_conforms_with_many_scripts(sched: str) -> None:
-    check_scheduler(sched, seeds=range(10), jobs=60)
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 20), marks=pytest.mark.longest)], ids=str)
+def test_every_scheduler_conforms_with_many_jobs(sched: str, seeds: range) -> None:
+    check_scheduler(sched, seeds=seeds, jobs=60)
 
 
 # ---- the suite itself ---------------------------------------------------------------------------------------------

@@ -52,14 +52,20 @@ FAST = {
     "KTH-SP2-easy-wfp3-fcfs-requested-instant",
     "KTH-SP2-fcfs-sjf---requested-instant",
 }
-#: What other logs show too: of the largest one, a row takes a minute, and conservative backfill three.
-LONGEST = {"sjf", "saf", "wfp3", "unicep", "f1", "f2", "f3", "f4"}
+#: Of the largest logs, on which a row takes half a minute, what other rows are compared with; others show the rest too.
+LARGEST = {"SDSC-BLUE41", "HPC2N"}
+OF_LARGEST = {"fcfs-fcfs---requested-event", "easy-fcfs-fcfs-requested-event"}
+#: Orders that take long where nothing is backfilled, and which EASY shows too.
+LONG = {"wfp3", "unicep", "f1", "f2", "f3"}
 
 
 def marks_of(row: Row) -> tuple[pytest.MarkDecorator, ...]:
     if name_of(row) in FAST:
         return ()
-    is_longest = row["trace"] == "HPC2N" and (row["queue_order"] in LONGEST or row["policy"] == "conservative")
+    if row["trace"] in LARGEST:
+        is_longest = name_of(row).removeprefix(f"{row['trace']}-") not in OF_LARGEST
+    else:
+        is_longest = row["policy"] == "fcfs" and row["queue_order"] in LONG
     return (pytest.mark.slow, pytest.mark.longest) if is_longest else (pytest.mark.slow,)
 
 

@@ -126,6 +126,7 @@ def test_no_more_processors_are_used_than_there_are(result: ReplayResult, log: W
     assert 0 < most <= CPUS[partition]
 
 
+@pytest.mark.longest
 def test_step_by_step_nothing_is_given_twice_and_the_schedule_is_the_same(files: Files, result: ReplayResult) -> None:
     config = read_slurm_conf(files.conf, ["TopologyPlugin=topology/none"]).config  # its switches are in no file here
     options = ReplayOptions(

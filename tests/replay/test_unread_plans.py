@@ -60,7 +60,7 @@ add user Name=ann Account=phys
 add user Name=bob Account=phys
 add user Name=cat Account=chem
 """
-_MORE, _STILL_MORE = (5, *range(10, 30)), range(30, 50)
+_MORE, _STILL_MORE = (5, *range(10, 18)), range(18, 50)
 SEEDS = [
     0,
     *(pytest.param(seed, marks=pytest.mark.slow) for seed in _MORE),
