@@ -81,6 +81,10 @@ class Bench:
     def is_connected(self) -> bool:
         return self.executor._transport is not None
 
+    def send(self) -> None:
+        """Send at once what is asked for; what is answered is not heard yet."""
+        self.executor._flush()
+
     def lose_connection(self) -> None:
         """What the supervisor has said and was not heard yet is lost."""
         assert self.executor._transport is not None

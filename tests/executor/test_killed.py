@@ -317,7 +317,7 @@ def test_launches_of_which_nothing_was_heard(bench: Bench, *, has_begun: bool, i
     if not has_begun:
         os.kill(bench.executor.supervisor_pid, signal.SIGSTOP)
     bench.launch(1, f'echo ran >> "$OUT/1.ran"; {WAIT}; exit 5')
-    bench.sleep(0)  # the request is sent
+    bench.send()
     if has_begun:
         wait_for(ran.exists)
     bench.lose_connection()
