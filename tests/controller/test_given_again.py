@@ -58,7 +58,7 @@ class _Controller(threading.Thread):
 @pytest.fixture
 def alone(tmp_path: Path) -> Iterator[tuple[dict[str, str], socket.socket]]:
     """Commands without a cluster, and the socket on which they call."""
-    install(tmp_path / "bin", tmp_path, ["sbatch", "srun"])
+    install(tmp_path / "bin", tmp_path, ["sbatch", "squeue", "srun"])
     (tmp_path / "lock").touch()
     with socket.socket(socket.AF_UNIX) as listener:
         with chdir(tmp_path):
@@ -89,7 +89,7 @@ def test_a_controller_that_never_answers(alone: tuple[dict[str, str], socket.soc
     def start(name: str) -> subprocess.Popen[str]:
         return subprocess.Popen([name, "job.sh"], env=environment, stdout=-1, stderr=-1, text=True)
 
-    with start("sbatch") as sbatch, start("srun") as srun:
+    with start("sbatch") as sbatch, start("srun") as srun, start("squeue") as squeue:
         until = time.monotonic() + PATIENCE + 3
         while time.monotonic() < until:
             with suppress(TimeoutError):
@@ -99,6 +99,9 @@ def test_a_controller_that_never_answers(alone: tuple[dict[str, str], socket.soc
         assert srun.communicate()[1] == "srun: Slurm controller not responding, sleeping and retrying.\n"
         said = "sbatch: error: the connection to the controller was lost: it may have submitted the job\n"
         assert (sbatch.communicate()[1], sbatch.returncode) == (said, 1)
+        # As if it had found none: batchspawner takes a job for lost if another message comes.
+        said = "slurm_load_jobs error: Unable to contact slurm controller (connect failure): `rota up` starts one\n"
+        assert (squeue.communicate()[1], squeue.returncode) == (said, 1)
 
 
 @pytest.fixture(scope="module")

@@ -118,7 +118,7 @@ def may_be_given_again(call: "Call") -> bool:
 
     It can be for as long as another controller is waited for, beginning with the first loss.
     """
-    if not (call.makes or (call.name in _ASK and not call.was_answered)):
+    if not (call.makes or _only_asks(call)):
         return False
     now = time.monotonic()
     call.until = call.until or now + PATIENCE
@@ -131,6 +131,11 @@ def may_be_given_again(call: "Call") -> bool:
     time.sleep(min(_PAUSE * 1.2 ** min(call.losses, _MANY), _LONGEST))
     call.losses += 1
     return True
+
+
+def _only_asks(call: "Call") -> bool:
+    """Whether a command changes nothing, and has got no part of an answer: it is as if it had not been given."""
+    return call.name in _ASK and not call.was_answered
 
 
 def _tell_that_it_waits(call: "Call") -> None:
@@ -149,7 +154,7 @@ def _has_a_job(call: "Call") -> bool:
 def tell(call: "Call") -> int:
     """Say that there is no controller; give the exit code of a command."""
     name, words = call.name, call.words
-    if call.was_sent:
+    if call.was_sent and not _only_asks(call):
         maybe = ": it may have submitted the job" if call.makes else ""
         posix.write(2, f"{name}: error: the connection to the controller was lost{maybe}\n".encode())
         return 1
