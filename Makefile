@@ -61,7 +61,7 @@ test-slow: .venv/dev.stamp clients ## the slow tests, and properties with many e
 	$(BIN)/python -m pytest $(PARALLEL) -m "(slow or hypothesis) and not longest" --hypothesis-profile slow
 
 .PHONY: test-longest
-test-longest: .venv/dev.stamp ## slow tests of what others show on smaller workloads; takes a quarter of an hour
+test-longest: .venv/dev.stamp ## slow tests of what others show on smaller workloads; takes an hour
 	$(BIN)/python -m pytest $(PARALLEL) -m longest
 
 DAMAGES ?= 300

@@ -268,12 +268,10 @@ def test_the_engine_stays_right_under_an_unreliable_driver(machine: str, sched: 
 @pytest.mark.slow
 @pytest.mark.parametrize("sched", SCHEDULERS)
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize(
-    "seeds", [range(1000, 1005), pytest.param(range(1005, 1020), marks=pytest.mark.longest)], ids=str
-)
+@pytest.mark.parametrize("seeds", [range(5), pytest.param(range(5, 20), marks=pytest.mark.longest)], ids=str)
 def test_the_engine_stays_right_at_length(machine: str, sched: str, seeds: range) -> None:
     for seed in seeds:
-        _fuzz(seed, machine, sched, 500)
+        _fuzz(1000 + seed, machine, sched, 500)
 
 
 # ---- restarts -----------------------------------------------------------------------------------------------------
