@@ -7,6 +7,7 @@ import ctypes
 import json
 import os
 import signal
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,11 @@ def test_an_end_that_nobody_saw_is_told_as_such(tmp_path: Path) -> None:
         own = cluster.submit("-o", "/dev/null", "--wrap", "exit 3")
         cluster.idle()
         words = ("-o", str(tmp_path / "out"), "--mail-type=ALL", "--requeue")
-        job = cluster.submit(*words, "--wrap", "echo $$; exec sleep 1000")
+        command = ["sbatch", "--wait", "--parsable", *words, "--wrap", "echo $$; exec sleep 1000"]
+        env, folder = cluster.environment, cluster.directory
+        waiting = subprocess.Popen(command, stdout=-1, stderr=-1, text=True, env=env, cwd=folder)
+        assert waiting.stdout is not None
+        job = int(waiting.stdout.readline())
         cluster.wait(lambda: (tmp_path / "out").exists() and (tmp_path / "out").read_text())
         script = int((tmp_path / "out").read_text())
         supervisor = cluster.status()["supervisor_pid"]
@@ -62,7 +67,9 @@ def test_an_end_that_nobody_saw_is_told_as_such(tmp_path: Path) -> None:
         os.kill(script, signal.SIGKILL)
         os.waitpid(script, 0)
         cluster.up()
-        cluster.wait(lambda: job in cluster.ended())
+        # Who waits for it is not told that it has succeeded.
+        assert waiting.communicate(timeout=60) == ("", f"sbatch: error: Job {job}: {_SAID}\n")
+        assert waiting.returncode == 1
         columns = "-X", "-n", "-P", "-o", "JobID,State,ExitCode,SystemComment"
         sacct = cluster.run("sacct", *columns, "-j", f"{own},{job}").stdout.splitlines()
         assert sacct == [f"{own}|FAILED|3:0|", f"{job}|NODE_FAIL|0:0|{_SAID}"]

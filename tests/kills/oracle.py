@@ -228,12 +228,10 @@ class OfCommand:
 
     def _expected(self) -> int | None:
         """Give the status of a client that waits; ``None``: anything but 0."""
-        last = [runs[-1] for runs in self._tasks.values()]
-        if not last or any(not run.has_ended for run in last):
+        last, is_batch = [runs[-1] for runs in self._tasks.values()], self._command.is_batch
+        # Of a job whose end nobody saw, srun and salloc know how their own command ended.
+        if not last or any(not run.has_ended and (is_batch or not run.is_unknown) for run in last):
             return None
-        if any(run.is_unknown for run in last) and self._command.is_batch:
-            return None
-        is_batch = self._command.is_batch
         return max(code if code >= 0 else 1 if is_batch else 128 - code for code in self._command.codes)
 
     # ---- runs -------------------------------------------------------------------------------------------------

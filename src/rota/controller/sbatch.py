@@ -24,6 +24,8 @@ from rota.controller.would_start import tell_start
 from rota.controller.zone import utc_offset_for
 from rota.listings.answer import VERSION
 from rota.listings.common import unknown_cluster
+from rota.listings.job_facts import END_NOT_SEEN
+from rota.model.reason import Reason
 
 if TYPE_CHECKING:
     from rota.commands.submission import CommandLine, Submitted
@@ -109,7 +111,10 @@ async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: S
             return 0
         if known is not None:
             _catch_up(cluster, end, name)
-        return await end.status
+        status = await end.status
+        if end.is_unknown:
+            terminal.error(f"sbatch: error: Job {job_id}: {END_NOT_SEEN}\n")
+        return status
     finally:
         if "wait" in texts:
             driver.on_finished.remove(end)
@@ -128,7 +133,7 @@ def _catch_up(cluster: Cluster, end: _Ending, name: str) -> None:
     """
     ended = ended_jobs(cluster, name)
     for one in ended:
-        end.add(one["exit_code"], one["signal"])
+        end.add(one["exit_code"], one["signal"], is_unknown=one.get("reason") == Reason.SYSTEM_FAILURE.value)
     engine = cluster.driver.engine
     ending = [one.job for one in cluster.runs.ending.values()]  # their ends are told when they are on disk
     is_ending = any(end.job_id in {one.job_id, one.array_job_id} for one in ending)
@@ -160,20 +165,24 @@ class _Ending:
     def __init__(self, job_id: int) -> None:
         self.job_id = job_id
         self._worst = 0
-        #: The exit status: the job's, or the largest of the tasks; 1 stands for a signal, and 0 for one that never ran.
+        #: Whether the end of the job, or of a task, was not seen.
+        self.is_unknown = False
+        #: The exit status: the job's, or the largest of the tasks; 1 stands for a signal and for an end that was not
+        #: seen, and 0 for one that never ran.
         self.status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     def __call__(self, record: JobRecord) -> None:
         """Notice the end of a job."""
         if self.job_id not in {record.job_id, record.array_job_id}:
             return
-        self.add(record.exit_code, record.signal)
+        self.add(record.exit_code, record.signal, is_unknown=record.reason is Reason.SYSTEM_FAILURE)
         if record.array_job_id is None or record.array_is_over:
             self.is_over()
 
-    def add(self, exit_code: int, signal: int) -> None:
+    def add(self, exit_code: int, signal: int, *, is_unknown: bool) -> None:
         """Take the end of the job, or of a task, into account: as in Slurm, whatever its state is."""
-        self._worst = max(self._worst, 1 if signal else exit_code)
+        self.is_unknown |= is_unknown
+        self._worst = max(self._worst, 1 if signal or is_unknown else exit_code)
 
     def is_over(self) -> None:
         """Give the status: nothing of the job is left."""

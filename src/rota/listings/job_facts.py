@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 #: What is said of a job that ended while nobody was there to see how.
-_END_NOT_SEEN = "The end was not seen as rota did not run then: the exit code is unknown"
+END_NOT_SEEN = "The end was not seen as rota did not run then: the exit code is unknown"
 
 
 def system_comment(job: JobLine) -> str:
     """Give what rota has to say about a job; empty: nothing."""
-    return _END_NOT_SEEN if job.reason == Reason.SYSTEM_FAILURE.value else ""
+    return END_NOT_SEEN if job.reason == Reason.SYSTEM_FAILURE.value else ""
 
 
 def gres_text(gres: str) -> str:
