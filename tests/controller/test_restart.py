@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
-from threading import Event
+from threading import Event, Timer
 from typing import TYPE_CHECKING
 
 import pytest
@@ -71,3 +72,14 @@ def test_who_asks_whether_it_is_there_need_not_wait(cluster: LiveCluster) -> Non
     before = time.monotonic()
     assert cluster.run("scontrol", "ping", check=False).returncode == 1
     assert time.monotonic() - before < PATIENCE / 2
+
+
+def test_what_a_killed_controller_has_just_begun_keeps_its_lock_for_a_moment(cluster: LiveCluster) -> None:
+    cluster.kill()
+    with (cluster.state / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # as a child does, until it has closed what it does not need
+        released = Timer(2, fcntl.flock, (lock, fcntl.LOCK_UN))
+        released.start()
+        cluster.up()
+        released.join()
+    assert cluster.status()["jobs"] == {}

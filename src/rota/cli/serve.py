@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import sys
+import time
 import traceback
 from contextlib import ExitStack
 from dataclasses import replace
@@ -51,6 +52,7 @@ from rota.controller.steps.registry import Steps
 from rota.controller.tokens import Tokens
 from rota.controller.unclaimed import Unclaimed
 from rota.executor.local import LocalExecutor
+from rota.executor.supervisor import kernel
 from rota.model import InputError, RotaError
 from rota.runtime.boot import LIVE_PLUGINS, boot_live
 from rota.store import Database, make_or_upgrade
@@ -73,6 +75,8 @@ _SECRET = "secret"
 _CONF, _KEEP = "slurm_conf", "keep"
 #: For how long a new cluster keeps them.
 _DAYS_30 = 30 * 86_400
+#: For how many seconds it is waited until nobody has the lock of a controller that was killed, and between two looks.
+_UNTIL_UNLOCKED, _PAUSE = 5.0, 0.02
 #: Default of ``MaxJobCount``.
 _JOBS = 10_000
 
@@ -367,16 +371,28 @@ class OnlyOne:
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def __enter__(self) -> int:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError("a controller runs there already: see `rota status`", path=self._path.parent) from None
+        until = time.monotonic() + _UNTIL_UNLOCKED
+        while True:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if self._has_its_holder() or time.monotonic() > until:
+                    why = "a controller runs there already: see `rota status`"
+                    raise InputError(why, path=self._path.parent) from None
+            time.sleep(_PAUSE)
         os.ftruncate(self._file, 0)
         os.write(self._file, f"{os.getpid()}\n".encode())
         return self._file
 
     def __exit__(self, *_: object) -> None:
         os.close(self._file)
+
+    def _has_its_holder(self) -> bool:
+        """Whether the process that has locked it runs. Of one that was killed a child may just begin, and lets go."""
+        pid = self._path.read_text().strip()
+        found = kernel.stat_of(int(pid)) if pid.isdigit() else None
+        return found is not None and not found.has_ended
 
 
 def _random_fact(database: Database, facts: Mapping[str, str], name: str, size: int) -> str:
