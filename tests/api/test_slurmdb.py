@@ -72,6 +72,24 @@ def test_a_job_is_shown_as_sacct_shows_it(client: Client, served: Served) -> Non
     assert served.client.get(f"{_PREFIX}/job/{job_id}") == shown
 
 
+def test_older_versions(client: Client) -> None:
+    """Keys, types and names of plugins as Slurm 22.05.8 answers them; values are those of v0.0.38."""
+    answers = {version: client.get(f"/slurmdb/v0.0.{version}/jobs") for version in (36, 37, 38)}
+    assert [answers[version]["meta"]["plugin"] for version in (36, 37)] == [
+        {"type": "openapi/dbv0.0.36", "name": "REST DB v0.0.36"},
+        {"type": "openapi/dbv0.0.37", "name": "Slurm OpenAPI DB v0.0.37"},
+    ]
+    assert len(answers[38]["jobs"]) == 4
+    for oldest, older, newest in zip(*(answers[version]["jobs"] for version in (36, 37, 38)), strict=True):
+        assert newest.pop("container", "is there") is None
+        assert older == newest
+        older["state"]["previous"] = older["state"].pop("reason")
+        assert oldest == older
+    nothing = client.ask("GET", "/slurmdb/v0.0.36/job/999")
+    assert (nothing.status, nothing.data["jobs"]) == (200, [])
+    assert nothing.data["errors"] == client.get("/slurmdb/v0.0.38/job/999")["errors"]
+
+
 @pytest.mark.parametrize(
     ("query", "told"),
     [

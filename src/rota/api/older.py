@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 #: The versions.
 OLDER = (36, 37)
 _PLUGINS = {36: "REST v0.0.36", 37: "Slurm OpenAPI v0.0.37"}
+_PLUGINS_OF_ACCOUNTING = {36: "REST DB v0.0.36", 37: "Slurm OpenAPI DB v0.0.37"}
+_OF_ACCOUNTING = "openapi/db"
 #: Keys that were not there, by kind of object.
 _LATER = {
     "jobs": ("container", "group_name", "prefer"),
@@ -74,8 +76,26 @@ def later_body(text: str, version: int) -> str:
 
 def _converted(body: bytes, version: int) -> bytes:
     data = json.loads(body)
-    if "meta" in data:
+    if "meta" not in data:  # a problem
+        return body
+    if data["meta"]["plugin"]["type"].startswith(_OF_ACCOUNTING):
+        data["meta"]["plugin"] = {"type": f"{_OF_ACCOUNTING}v0.0.{version}", "name": _PLUGINS_OF_ACCOUNTING[version]}
+        for one in data.get("jobs", ()):
+            _set_accounted(one, version)
+    else:
         data["meta"]["plugin"] = {"type": f"openapi/v0.0.{version}", "name": _PLUGINS[version]}
+        _set_objects(data, version)
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
+
+
+def _set_accounted(job: dict[str, Any], version: int) -> None:
+    """Describe a job of the accounting as of an older version."""
+    job.pop("container", None)
+    if version == OLDER[0]:
+        job["state"] = {"current": job["state"]["current"], "previous": job["state"]["reason"]}
+
+
+def _set_objects(data: dict[str, Any], version: int) -> None:
     for kind in data.keys() & {"jobs", "nodes", "partitions", "statistics"}:
         dropped = (*_LATER.get(kind, ()), *(_LATER_THAN_36.get(kind, ()) if version == OLDER[0] else ()))
         for one in _listed(data[kind]):
@@ -87,7 +107,6 @@ def _converted(body: bytes, version: int) -> bytes:
                 _set_partition(one, version)
             elif kind == "nodes" and version == OLDER[0] and one.get("state") == "mixed":
                 one["state"] = "allocated"
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
 
 
 def _listed(value: Any) -> Iterable[Any]:

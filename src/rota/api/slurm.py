@@ -36,7 +36,7 @@ _UNREADABLE = {NO_DESCRIPTION, NO_ENVIRONMENT, int(Errno.INVALID_EVENT)}
 #: slurmrestd's number and sentence for a query that cannot be used.
 QUERY = (9000, "Query empty or not RFC7320 compliant")
 #: The last of the three versions that Slurm 22.05 serves.
-_VERSION = 38
+VERSION = 38
 #: Its number for what has none.
 _UNSPECIFIED = -1
 _NO_JOB = "Jobs description entry not found, empty or not dictionary or list"
@@ -45,20 +45,20 @@ _NO_JOB = "Jobs description entry not found, empty or not dictionary or list"
 def slurm_paths(controller: Controller) -> APIRouter:
     """Give the paths, those of older versions without OpenAPI."""
     paths = APIRouter()
-    for version in (*OLDER, _VERSION):
+    for version in (*OLDER, VERSION):
         router = APIRouter(
             prefix=f"/slurm/v0.0.{version}",
             tags=["slurm"],
             responses=ERRORS,
-            route_class=SlurmRoute if version == _VERSION else older_route(version),
-            include_in_schema=version == _VERSION,
+            route_class=SlurmRoute if version == VERSION else older_route(version),
+            include_in_schema=version == VERSION,
         )
         _lists(router, controller)
         _one(router, controller)
         _orders(router, controller, version)
         if version > OLDER[0]:
             _reservations(router, controller)
-        if version == _VERSION:
+        if version == VERSION:
             _licenses(router, controller)
         paths.include_router(router)
     return paths

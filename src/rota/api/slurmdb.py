@@ -1,4 +1,4 @@
-"""slurmrestd's paths about jobs of the accounting, v0.0.38, as Slurm 22.05.8 answers them: also those that have ended.
+"""slurmrestd's paths about jobs of the accounting, as Slurm 22.05.8 answers them: also those that have ended.
 
 They take what the options of ``sacct`` say: see `rota.controller.api.slurmdb`.
 """
@@ -13,8 +13,9 @@ from fastapi.responses import JSONResponse
 from rota.api import slurm_models as m
 from rota.api.caller import Who
 from rota.api.controller import RefusedError
+from rota.api.older import OLDER, older_route
 from rota.api.own import json_of
-from rota.api.slurm import ERRORS, QUERY, told
+from rota.api.slurm import ERRORS, QUERY, VERSION, told
 from rota.api.slurm_route import SlurmRoute
 from rota.listings.openapi.document import accounting_errors
 
@@ -23,9 +24,22 @@ if TYPE_CHECKING:
 
 
 def slurmdb_paths(controller: Controller) -> APIRouter:
-    """Give the paths."""
-    router = APIRouter(prefix="/slurmdb/v0.0.38", tags=["slurm"], responses=ERRORS, route_class=SlurmRoute)
+    """Return the paths, those of older versions without OpenAPI."""
+    paths = APIRouter()
+    for version in (*OLDER, VERSION):
+        router = APIRouter(
+            prefix=f"/slurmdb/v0.0.{version}",
+            tags=["slurm"],
+            responses=ERRORS,
+            route_class=SlurmRoute if version == VERSION else older_route(version),
+            include_in_schema=version == VERSION,
+        )
+        _jobs(router, controller)
+        paths.include_router(router)
+    return paths
 
+
+def _jobs(router: APIRouter, controller: Controller) -> None:
     @router.get("/jobs", responses=told(m.Jobs))
     async def jobs(who: Who, asked: Annotated[m.AccountingQuery, Query()]) -> Response:
         """List jobs, also those that have ended: all, or those that the query chooses."""
@@ -35,8 +49,6 @@ def slurmdb_paths(controller: Controller) -> APIRouter:
     async def job(who: Who, job_id: Annotated[str, Path(min_length=1, max_length=200)]) -> Response:
         """Describe every run of a job."""
         return await _found(controller, who, {"step": job_id})
-
-    return router
 
 
 async def _found(controller: Controller, who: str, query: dict[str, str]) -> Response:
