@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rota.core.snapshot import save
+from rota.forecast.arrivals import Arrival, Arrivals
 from rota.forecast.comparison import compare
 from rota.forecast.future import Outcome
 from rota.forecast.futures import run_futures
 from rota.forecast.ranges import forecasts, quantile
 from rota.forecast.run_times import PastRun, RunTimes
+from rota.model import JobSpec
 from rota.testing import Harness, cluster
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rota.forecast.ranges import Forecast
 
 #: Jobs of this user and name took half of their time limits of an hour. Of a group with 50 runs five in six draws are
@@ -89,6 +93,43 @@ def test_jobs_that_never_start_say_why() -> None:
         assert [found[job].never for job in "234"] == ["JobHeldUser", "Dependency", ""]
         assert found["4"].expected == 86_400
         assert found["2"].expected is found["2"].late is None
+
+
+def test_jobs_to_come_go_first_where_they_have_priority() -> None:
+    with Harness(cluster(cpus=4), sched="sched/backfill") as rota:
+        first = rota.submit(cpus=4, **_ANN)
+        rota.submit(cpus=4, **_ANN)
+        rota.wait(600)
+        urgent = first.spec._replace(priority=first.priority + 1)
+        arrivals = Arrivals([Arrival(time, urgent) for time in range(0, 600, 100)], 0, 600)
+        alone, among = (
+            [one.starts for (one,) in run_futures([rota.engine], RunTimes(_HALF), rota.now, arrivals=found, count=9)]
+            for found in (None, arrivals)
+        )
+        assert [set(starts) for starts in among] == [{"2"}] * 9  # what comes is not what is asked for
+        later = [then["2"] - now["2"] for now, then in zip(alone, among, strict=True)]
+        assert min(later) >= 0
+        assert sum(seconds > 1500 for seconds in later) > 5
+
+
+class _Endless:
+    """Jobs that come each minute; nobody takes more than a hundred."""
+
+    def drawn(self, _seed: int) -> Iterator[Arrival]:
+        for number in range(100):
+            yield Arrival(60 * number, JobSpec())
+        raise AssertionError("the future goes on")
+
+
+def test_what_comes_does_not_matter_to_jobs_that_cannot_start(capfd: pytest.CaptureFixture[str]) -> None:
+    with Harness(cluster(cpus=4), sched="sched/backfill") as rota:
+        rota.submit(cpus=1, array="1-3", hold=True, **_ANN)
+        outcomes = run_futures([rota.engine], RunTimes(_HALF), 0, arrivals=_Endless(), count=2)  # type: ignore[arg-type]
+        assert [set(one.never.values()) for (one,) in outcomes] == [{"JobHeldUser"}] * 2
+        rota.submit(cpus=1, begin=86_400, **_ANN)
+        with pytest.raises(ChildProcessError):
+            run_futures([rota.engine], RunTimes(_HALF), 0, arrivals=_Endless(), count=2)  # type: ignore[arg-type]
+        assert "the future goes on" in capfd.readouterr().err
 
 
 def test_without_time_only_what_is_near_is_known() -> None:

@@ -48,8 +48,9 @@ def forecast(
 ) -> None:
     """Say when jobs that wait on the live cluster will start.
 
-    The queue is run ahead many times, with run times as past jobs had them, and without new jobs. A job starts when it
-    does in half of these futures; the range has four in five of them. JOB is a job id, or that of a task such as 17_3.
+    The queue is run ahead many times: jobs take as long as past ones, and new ones come as they came. A job starts
+    when it does in half of these futures; the range has four in five of them. JOB is a job id, or that of a task such
+    as 17_3.
     """
     until = deadline(seconds)
     if check:
@@ -60,10 +61,9 @@ def forecast(
         faults: list[str] = []
         engine = present.engine(stack, present.config, faults.append)
         only = _wanted(engine, jobs) if jobs else None
-        run_times = present.run_times(engine)
-        outcomes = [
-            one for (one,) in run_futures([engine], run_times, present.now, only=only, count=futures, until=until)
-        ]
+        run_times, arrivals = present.run_times(engine), present.arrivals(engine)
+        drawn = run_futures([engine], run_times, present.now, arrivals=arrivals, only=only, count=futures, until=until)
+        outcomes = [one for (one,) in drawn]
         found = forecasts(engine, outcomes, only)
     say_faults(faults, outcomes)
     if as_json:

@@ -82,7 +82,7 @@ def whatif(
 ) -> None:
     """Compare what becomes of the live cluster's queue under its policy, and under another one.
 
-    Both are run ahead from now, with the same run times, drawn from what past jobs took, and without new jobs. Nothing
+    Both are run ahead from now, with the same run times and the same new jobs, drawn from those of the past. Nothing
     changes for the cluster. New nodes are like the last one of the largest partition, or like NODE; the last ones are
     those that are taken away.
     """
@@ -105,8 +105,8 @@ def whatif(
         _change_states(engines[1], present.config, other)
         if (other.parameters, other.partitions) != (present.config.parameters, present.config.partitions):
             engines[1].ask_priorities()
-        run_times = present.run_times(engines[0])
-        outcomes = run_futures(engines, run_times, present.now, count=futures, until=until)
+        run_times, arrivals = present.run_times(engines[0]), present.arrivals(engines[0])
+        outcomes = run_futures(engines, run_times, present.now, arrivals=arrivals, count=futures, until=until)
         pairs = [(one, two) for one, two in outcomes]
         found = compare(engines[0], pairs, present.now, _GROUPS[by] if by else None)
     say_faults(faults, [one for pair in pairs for one in pair])

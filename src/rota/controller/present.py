@@ -25,7 +25,7 @@ def present(cluster: Cluster) -> dict[str, Any]:
 
     All of it everybody may see with ``scontrol show`` and ``sacct``: the state has no scripts and no environments.
     """
-    engine = cluster.driver.engine
+    engine, past = cluster.driver.engine, _past(cluster)
     config, state = engine.view.config, save(engine)
     # What an administrator has set of partitions is part of this configuration, in which it can be set otherwise.
     partitions = tuple(replace(one, set_fields=frozenset(), created=False) for one in config.partitions)
@@ -36,22 +36,25 @@ def present(cluster: Cluster) -> dict[str, Any]:
         "now": cluster.clock.now(),
         "config": shape_of(ClusterConfig).encode(replace(config, partitions=partitions)),
         "engine": state | {"deleted_partitions": []},
-        "past": _past(cluster),
+        "past": [_run(job) for job in past],
+        "submitted": [[job.get("array_job_id") or job["job_id"], job["submit_time"], job["request"]] for job in past],
+        "is_all": len(past) < _PAST,
     }
 
 
-def _past(cluster: Cluster) -> list[list[Any]]:
-    """Give the last runs, oldest first: user, account, name, time limit and run time in seconds, end (Unix)."""
+def _past(cluster: Cluster) -> list[dict[str, Any]]:
+    """Give the last jobs that have run and ended, oldest first."""
     last = select(*RECORD).where(ended.c.start_time.is_not(None), LAST_RUN).order_by(ended.c.id.desc()).limit(_PAST)
-    jobs = [record["job"] for record in cluster.database.job_records(last)]
+    return [record["job"] for record in cluster.database.job_records(last)][::-1]
+
+
+def _run(job: dict[str, Any]) -> list[Any]:
+    """Give a run: user, account, name, time limit and run time in seconds, end (Unix)."""
     return [
-        [
-            job["user"],
-            job["request"].get("account", ""),
-            job["name"],
-            job["time_limit"],
-            max(job["end_time"] - job["start_time"] - job.get("suspended", 0), 0),
-            job["end_time"],
-        ]
-        for job in reversed(jobs)
+        job["user"],
+        job["request"].get("account", ""),
+        job["name"],
+        job["time_limit"],
+        max(job["end_time"] - job["start_time"] - job.get("suspended", 0), 0),
+        job["end_time"],
     ]

@@ -6,17 +6,19 @@ replay that goes on, with the real run times and all jobs that are submitted lat
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import takewhile
 from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
+from rota.forecast.arrivals import Arrival, Arrivals
 from rota.forecast.future import waiting_jobs
 from rota.forecast.futures import run_futures
 from rota.forecast.ranges import EARLY, EXPECTED, LATE, quantile
 from rota.forecast.run_times import PastRun, RunTimes
 from rota.model import YEAR, InputError
-from rota.model.array import MOST_TASKS, parse_array
+from rota.model.array import MOST_TASKS, count_tasks, parse_array
 from rota.replays.run import Replay
 
 if TYPE_CHECKING:
@@ -109,7 +111,14 @@ def check(
             run.run(moment)
             known = RunTimes(truth.known(moment, history))
             # other futures at each moment: a group of many jobs waits at many of them, and would have the same luck
-            drawn = run_futures([run.engine], known, moment, first=number * futures, count=futures)
+            drawn = run_futures(
+                [run.engine],
+                known,
+                moment,
+                arrivals=truth.arrivals(moment, history),
+                first=number * futures,
+                count=futures,
+            )
             found += _checked(run.engine, [one for (one,) in drawn], truth, moment)
     return found
 
@@ -169,6 +178,21 @@ class _Truth:
         begun = takewhile(lambda one: one[1] <= moment, self._begun)
         runs = (_past_run(self._trace, row, *self._times[self._trace.job_id[row]], moment) for row, _ in begun)
         return [run for run in runs if run.end is None or run.end - run.took >= since]
+
+    def arrivals(self, moment: int, history: int | None) -> Arrivals:
+        """Give what was known of submissions at a moment."""
+        start = self._trace.start
+        since = start if history is None else max(moment - history, start)
+        return Arrivals(self._submitted(since, moment), since, moment)
+
+    def _submitted(self, since: int, until: int) -> Iterator[Arrival]:
+        """Give the jobs that were submitted in a time, of an array one."""
+        submit = self._trace.submit
+        row = bisect_left(submit, since)
+        while row < len(submit) and submit[row] <= until:
+            spec = self._trace.spec(row)
+            yield Arrival(submit[row], spec)
+            row += count_tasks(spec.array, MOST_TASKS)  # those of an array follow each other
 
 
 def held(checked: Sequence[Checked]) -> Held:

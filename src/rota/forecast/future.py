@@ -1,10 +1,11 @@
-"""One future: an engine is run ahead in virtual time, without new jobs, until all jobs that wait have started.
+"""One future: an engine is run ahead in virtual time, until all jobs that wait have started.
 
-Events of one time are ordered: ends of jobs, timers, then a scheduling pass.
+Events of one time are ordered: ends of jobs, submissions, timers, then a scheduling pass.
 
 The further ahead, the coarser the clock: ends are rounded up or down, by chance, to multiples of a grain of 1/32 to 1/8
-of the time ahead, and backfill cycles and priorities are computed no more often. Ends that rounding would put beyond
-the time limit stay exact. That is finer than what can be known, and takes a fifth of the time.
+of the time ahead, submissions to the nearest one, and backfill cycles and priorities are computed no more often. Ends
+that rounding would put beyond the time limit stay exact. That is finer than what can be known, and takes a fifth of the
+time.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from random import Random
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from rota.core.events import JobEnded, Reconfigure, SchedulePass, Tick
+from rota.core.events import JobEnded, Reconfigure, SchedulePass, Submit, Tick
 from rota.forecast.run_times import job_key
 from rota.model import JobState
+from rota.model.array import MOST_TASKS, count_tasks
 from rota.runtime.dispatch import background_done, dispatch_table
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     )
     from rota.core.events import Event
     from rota.core.job import Job
+    from rota.forecast.arrivals import Arrival
     from rota.forecast.run_times import Draws
     from rota.model import ClusterConfig
 
@@ -52,6 +55,8 @@ _IDLE = 10_000
 #: Seconds to look ahead.
 HORIZON = 400 * 86_400
 _NEVER = 2**62
+#: Id of the first job that comes: the cluster's have smaller ones.
+_FIRST_ID = 1 << 29
 _PASS, _TICK = SchedulePass(), Tick()
 
 
@@ -90,6 +95,7 @@ class Future:
         engine: The engine, after `Engine.begin`.
         draws: The run times of the jobs.
         now: The time now, Unix seconds.
+        arrivals: The jobs that are still to come, by time.
         only: Names of the jobs to look for, as `waiting_jobs` gives them; ``None``: all that wait.
         deadline: When to stop, on the monotonic clock; ``None``: at the end.
     """
@@ -100,6 +106,7 @@ class Future:
         draws: Draws,
         now: int,
         *,
+        arrivals: Iterable[Arrival] = (),
         only: frozenset[str] | None = None,
         deadline: float | None = None,
     ) -> None:
@@ -112,6 +119,12 @@ class Future:
         self._coarser_at = self._begun + _EXACT
         #: Ends of runs: time, job id and restart count.
         self._ends: list[tuple[int, int, int]] = []
+        #: The jobs that come, the next one, and its id.
+        self._arrivals = iter(arrivals)
+        self._next_arrival = next(self._arrivals, None)
+        self._next_id = _FIRST_ID
+        #: How many of those that wait cannot start whatever comes.
+        self._stuck = 0
         self._waiting = {key: job for key, job in waiting_jobs(engine).items() if only is None or key in only}
         self._outcome = Outcome()
         self._perform_one = dispatch_table(self)
@@ -127,6 +140,7 @@ class Future:
         self._engine.plans_unread(_NEVER)
         self._send(_TICK)
         self._make_passes()
+        self._stuck = self._count_stuck()
         idle, left = 0, len(self._waiting)
         while self._waiting and idle < _IDLE:
             now = self._next_time()
@@ -136,16 +150,27 @@ class Future:
                 outcome.reached = self._now
                 return outcome
             self._now = max(now, self._now)
-            idle = 0 if self._end_jobs() or len(self._waiting) < left else idle + 1
+            idle = 0 if self._end_jobs() | self._submit_jobs() or len(self._waiting) < left else idle + 1
             left = len(self._waiting)
             self._tick()
             self._make_passes()
         outcome.never |= {key: self._reason(job) for key, job in self._waiting.items()}
         return outcome
 
+    def _count_stuck(self) -> int:
+        stuck: dict[int, bool] = {}  # tasks of an array may be one job
+        for job in self._waiting.values():
+            if job.job_id not in stuck:
+                stuck[job.job_id] = self._engine.view.is_stuck(job)
+        return sum(stuck[job.job_id] for job in self._waiting.values())
+
     def _next_time(self) -> int:
         wakeup = self._engine.wakeup
         at = _NEVER if wakeup is None else wakeup
+        if len(self._waiting) <= self._stuck:  # what comes concerns nobody any more
+            self._next_arrival = None
+        if self._next_arrival is not None:
+            at = min(at, self._rounded(self._next_arrival.time))
         return min(at, self._ends[0][0]) if self._ends else at
 
     def _end_jobs(self) -> bool:
@@ -156,6 +181,17 @@ class Future:
             self._send(JobEnded(job_id, run))
             ended = True
         return ended
+
+    def _submit_jobs(self) -> bool:
+        """Submit the jobs whose time has come; say whether there was one."""
+        submitted = False
+        while self._next_arrival is not None and self._rounded(self._next_arrival.time) <= self._now:
+            spec = self._next_arrival.spec
+            self._send(Submit(self._next_id, spec))
+            self._next_id += count_tasks(spec.array, MOST_TASKS)
+            self._next_arrival = next(self._arrivals, None)
+            submitted = True
+        return submitted
 
     def _tick(self) -> None:
         if self._now >= self._coarser_at:
@@ -192,12 +228,16 @@ class Future:
             least *= _FACTOR
         return least // _GRAINS
 
+    def _rounded(self, time: int, up: float = 0.5) -> int:
+        """Round a time to the grain of then, up from a part of it on."""
+        ahead = time - self._begun
+        grain = self._grain(ahead)
+        return self._begun + (ahead + int(up * grain)) // grain * grain
+
     def _plan_end(self, job: Job, ran: int) -> int:
         """Plan the end of a run that has run for some seconds; give its time."""
         exact = job.effective_start + self._draws.run_time(job, ran)
-        ahead = exact - self._begun
-        grain = self._grain(ahead)
-        end = self._begun + (ahead + int(self._dice.random() * grain)) // grain * grain  # on average it is exact
+        end = self._rounded(exact, self._dice.random())  # on average it is exact
         if job.end_time is not None and end > job.end_time:  # the engine would end it before, at its limit
             end = exact
         heappush(self._ends, (max(end, self._now), job.job_id, job.restart_count))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rota.core import Engine
+    from rota.forecast.arrivals import Arrivals
     from rota.forecast.run_times import RunTimes
 
 #: Largest number of futures: more make ranges no better.
@@ -44,6 +45,7 @@ def run_futures(
     run_times: RunTimes,
     now: int,
     *,
+    arrivals: Arrivals | None = None,
     only: frozenset[str] | None = None,
     first: int = 0,
     count: int | None = None,
@@ -55,6 +57,7 @@ def run_futures(
         engines: The engines, which are not changed.
         run_times: Distributions of run times.
         now: The time now, Unix seconds.
+        arrivals: The jobs that are still to come; ``None``: there are none.
         only: See `Future`.
         first: Number of the first future: others have other run times.
         count: Number of futures; ``None``: as many as there is time for, at least one for each processor.
@@ -76,7 +79,8 @@ def run_futures(
         for left, engine in zip(range(len(engines), 0, -1), engines, strict=True):
             begun = monotonic()
             fair = None if stop is None else begun + (stop - begun) / left
-            outcomes.append(Future(engine, draws, now, only=only, deadline=fair).run())
+            drawn = () if arrivals is None else arrivals.drawn(first + number)
+            outcomes.append(Future(engine, draws, now, arrivals=drawn, only=only, deadline=fair).run())
         return outcomes
 
     return _in_children(run, MOST if count is None else count, stop)

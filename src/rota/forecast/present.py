@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from rota.config.local_time import system_utc_offset
 from rota.core.plain import shape_of
+from rota.forecast.arrivals import Arrival, Arrivals
 from rota.forecast.run_times import PastRun, RunTimes
-from rota.model import YEAR, ClusterConfig
+from rota.model import YEAR, ClusterConfig, JobSpec
 from rota.runtime.boot import boot_live
 
 if TYPE_CHECKING:
@@ -30,6 +32,9 @@ class Present:
     state: str
     #: The last runs that have ended, oldest first.
     past: tuple[PastRun, ...]
+    #: The jobs of these, by job id, of an array one; and whether no others have ended before them.
+    submitted: dict[int, Arrival]
+    is_all: bool
 
     @classmethod
     def read(cls, text: str) -> Present:
@@ -43,6 +48,10 @@ class Present:
                 PastRun(user, account, name, limit or YEAR, took, end)
                 for user, account, name, limit, took, end in told["past"]
             ),
+            submitted={
+                job_id: Arrival(time, shape_of(JobSpec).decode(request)) for job_id, time, request in told["submitted"]
+            },
+            is_all=told["is_all"],
         )
 
     def engine(self, stack: ExitStack, config: ClusterConfig, report: Callable[[str], object]) -> Engine:
@@ -64,6 +73,16 @@ class Present:
     def run_times(self, engine: Engine) -> RunTimes:
         """Give the distributions of run times."""
         return RunTimes([*self.past, *present_runs(engine, self.now)])
+
+    def arrivals(self, engine: Engine) -> Arrivals:
+        """Give the jobs that are still to come."""
+        present = {(job.array or job).job_id: Arrival(job.submit_time, job.spec) for job in engine.jobs.values()}
+        known = sorted((self.submitted | present).values(), key=attrgetter("time"))
+        if not self.is_all:  # of those that were submitted since the first of them has ended, each is known
+            since = min(run.end for run in self.past if run.end is not None)
+        else:
+            since = known[0].time if known else self.now
+        return Arrivals((one._replace(spec=one.spec._replace(hold=False)) for one in known), since, self.now)
 
 
 def present_runs(engine: Engine, now: int) -> list[PastRun]:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 from rota.core.job import Job, QueueRecord, Why
 from rota.core.limits.start_limits import LIMIT_REASONS
+from rota.core.queue.obstacles import HELD
 from rota.core.sorted_jobs import queue_key
 from rota.model import Reason
 
@@ -67,6 +68,8 @@ _FOR_EVER = (
     }
     | {one for one in LIMIT_REASONS if one.name.endswith(("_PER_JOB", "_PER_NODE"))}
 )
+#: Reasons of jobs that cannot start unless somebody changes something.
+_STUCK = _FOR_EVER | HELD | {Reason.NODE_DOWN, Reason.REQ_NODE_NOT_AVAIL}
 #: Obstacles that only the main pass finds, when it comes to the job in that partition.
 FOUND_LATE = frozenset({Reason.ACCOUNT_NOT_ALLOWED, Reason.QOS_NOT_ALLOWED, Reason.BAD_CONSTRAINTS})
 
@@ -256,6 +259,10 @@ class Reasons:
             or job.spec.time_min
             for job in self._queue.queued
         )
+
+    def is_stuck(self, job: Job) -> bool:
+        """Whether a pending job cannot start unless somebody changes something."""
+        return self.of(job) in _STUCK
 
     # ---- all jobs ---------------------------------------------------------------------------------------------
 

@@ -274,6 +274,11 @@ class ClusterView:
         state = self._state
         return bool(state.running or state.completing) or self._cluster.reasons.may_go_away()
 
+    def is_stuck(self, job: Job) -> bool:
+        """Whether a pending job cannot start unless somebody changes something: it is held, or its partition down."""
+        self.compute_deferred()
+        return self._cluster.reasons.is_stuck(job)
+
     def usable_parts(self, parts: Sequence[int]) -> UsableParts:
         """Prepare to count the pending jobs that could use each of some sets of nodes (bitmaps)."""
         self.compute_deferred()
