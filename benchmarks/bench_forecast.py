@@ -39,6 +39,8 @@ _TRACES = Path(os.environ.get("ROTA_TRACES") or Path(__file__).resolve().parents
 _MOMENTS, _FUTURES = 50, 20
 #: Number of moments for each length of history; of futures at each of them, of which the outer ones are the ends.
 _SHORT_MOMENTS, _SHORT_FUTURES = 16, 9
+#: Number of moments in a workload of which each takes a minute.
+_MOMENTS_OF_MEDIUM = 8
 _EIGHT_WEEKS = 56 * 86_400
 #: Lengths of history, seconds.
 HISTORIES = {"hour": 3_600, "day": 86_400, "week": 7 * 86_400}
@@ -126,10 +128,11 @@ def short(names: Iterable[str]) -> Iterator[dict[str, object]]:
     for name in names:
         scenario = configured(name) if name in _CONFIGURED else _of_log(_TRACES / _LOGS[name], _EIGHT_WEEKS)
         scenario = scenario.using(report=lambda _text: None)
+        moments = _MOMENTS_OF_MEDIUM if name == "ubccr_medium" else _SHORT_MOMENTS
         for kind, (length, seconds) in product(("any", "first"), HISTORIES.items()):
             begun = perf_counter()
             given = {"history" if kind == "any" else "within": seconds}
-            checked = check(scenario, moments=_SHORT_MOMENTS, futures=_SHORT_FUTURES, **given)
+            checked = check(scenario, moments=moments, futures=_SHORT_FUTURES, **given)
             lines.setdefault((kind, length), []).append(checked)
             which = {"workload": name, "moments of": kind, "length": length}
             yield {**which, **_sides(checked), "took s": round(perf_counter() - begun)}
