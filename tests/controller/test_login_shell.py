@@ -68,3 +68,23 @@ def test_other_scripts_have_the_environment_of_their_submission(cluster: LiveClu
     commands = str(cluster.state / "bin" / "srun")
     assert _told(cluster, home, "#!/bin/bash") == [commands, "---"]
     assert _told(cluster, home, "#!/bin/bash -e") == [commands, "---"]
+
+
+@pytest.mark.parametrize(
+    ("first", "shell"),
+    [
+        ("#!/bin/sh -l", "sh"),
+        ("#! /bin/dash -el", "dash"),
+        ("#!/bin/zsh --login", "zsh"),
+        ("#!/usr/bin/env -S ksh -l", "ksh"),
+        ("#!/bin/bash -l", ""),
+        ("#!/bin/sh -e", ""),
+        ("#!/bin/sh", ""),
+    ],
+)
+def test_login_shells_of_other_kinds_are_told(cluster: LiveCluster, first: str, shell: str) -> None:
+    said = cluster.run("sbatch", "-H", stdin=f"{first}\ntrue\n").stderr
+    assert ("sbatch: warning: the script is a login shell of " in said) == bool(shell)
+    assert f"login shell of {shell}: " in said or not shell
+    elsewhere = cluster.run("sbatch", "-H", "--export=PATH=/usr/bin:/bin", stdin=f"{first}\ntrue\n").stderr
+    assert elsewhere == ""

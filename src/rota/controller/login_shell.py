@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LOGIN = re.compile(r"#!\s*\S*(?:/env\s+(?:-S\s*)?\S*)?\bbash\s+(?:-\w*l\w*|.*--login\b)", re.ASCII)
+#: The same of other shells, which read no file after the profile.
+_OTHER = re.compile(_LOGIN.pattern.replace("bash", "((?:da|a|k|mk|z|c|tc|fi)?sh)"), re.ASCII)
 #: Keeps what the user has for ``BASH_ENV``.
 _BEFORE = "ROTA_BASH_ENV"
 _TEXT = """\
@@ -29,6 +31,23 @@ if [ -n "${{{before}-}}" ]; then
   . "${before}"
 fi
 """
+
+
+def doubt(script: str, environment: Mapping[str, str], state: Path) -> str:
+    """Say that a script may not find the commands of a cluster although its submission did; empty: it finds them.
+
+    Args:
+        script: The batch script.
+        environment: That of its submission.
+        state: The directory of the cluster.
+    """
+    found = _OTHER.match(script.partition("\n")[0])
+    if found is None or str(state / "bin") not in environment.get("PATH", "").split(":"):
+        return ""
+    return (
+        f"the script is a login shell of {found[1]}: where its profile sets PATH anew, it does not find this cluster's"
+        " commands. With #!/bin/bash -l it does"
+    )
 
 
 class LoginShells:

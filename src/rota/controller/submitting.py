@@ -13,6 +13,7 @@ from rota.commands.refusals import refusal
 from rota.commands.slurm_messages import message_of
 from rota.commands.submission import Client, ScriptError
 from rota.commands.unused_values import notes
+from rota.controller.login_shell import doubt
 from rota.core import events as ev
 from rota.core.effects import Refused
 from rota.core.plain import shape_of
@@ -164,7 +165,7 @@ async def hand_in(cluster: Cluster, uid: int, job_id: int, spec: JobSpec, submis
 
 
 def warnings(cluster: Cluster, command: str, submission: Submission, texts: Mapping[str, str]) -> str:
-    """Say what of a submission is not heeded, and that mail for which it asks cannot be sent; empty: nothing.
+    """Say what of a submission is not heeded, and what may not come out as it is meant; empty: nothing.
 
     Args:
         cluster: The cluster.
@@ -175,6 +176,8 @@ def warnings(cluster: Cluster, command: str, submission: Submission, texts: Mapp
     lines = notes(texts)
     if submission.details.mail_type and cluster.mail.trouble:
         lines.append(f"warning: {cluster.mail.trouble}")
+    if trouble := doubt(submission.script, submission.environment, cluster.state):
+        lines.append(f"warning: {trouble}")
     return "".join(f"{command}: {line}\n" for line in lines)
 
 
