@@ -21,7 +21,7 @@ from rota.inspect.explain import explain
 from rota.inspect.plan_reader import PlanReader
 from rota.inspect.view import EngineView
 from rota.listings import render, to_json
-from rota.model import Association, NodeState, PriorityFactorsRequest
+from rota.model import Association, JobState, NodeState, PriorityFactorsRequest
 from rota.testing import MACHINES, Harness, cluster, random_script, with_parameters
 
 from .random_clusters import draw
@@ -72,6 +72,7 @@ QUESTIONS: dict[str, Callable[[Harness], object]] = {
     "gres_of": lambda rota: [rota.engine.view.gres_of(job) for job in rota.live if job.alloc],
     "has_array": lambda rota: list(map(rota.engine.view.has_array, (*rota.engine.jobs, _NOBODY))),
     "interchangeable": lambda rota: rota.engine.view.interchangeable,
+    "is_stuck": lambda rota: [rota.engine.view.is_stuck(job) for job in rota.live if job.state is JobState.PENDING],
     "job": lambda rota: _ask_about_jobs(rota.engine.view, (*rota.engine.jobs, _NOBODY)),
     "job_count": lambda rota: rota.engine.view.job_count(),
     "jobs": lambda rota: rota.engine.view.jobs(),

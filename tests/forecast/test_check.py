@@ -103,7 +103,8 @@ def test_a_forecast_knows_the_runs_of_its_history(tmp_path: Path, monkeypatch: p
     assert known[2:] == [[first], [running]] * 2
 
 
-@pytest.mark.parametrize("history", [3_600, pytest.param(86_400, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("history", [3_600, 86_400])
 def test_ranges_hold_with_a_short_history(history: int) -> None:
     """A small version of ``benchmarks/bench_forecast.py short``: of eight weeks 83 and 82 % are inside.
 

@@ -76,10 +76,7 @@ def assert_same_starts(schedule: Schedule, job_number: np.ndarray, wait: np.ndar
 
 @pytest.mark.parametrize(
     "policy",
-    [
-        pytest.param(one, marks=() if one in {"easy-reqtime", "pyss-conservative"} else pytest.mark.slow)
-        for one in POLICIES
-    ],
+    [pytest.param(one, marks=() if one == "easy-reqtime" else pytest.mark.slow) for one in POLICIES],
 )
 def test_every_job_of_kth_sp2_starts_when_it_was_published_to(policy: str, kth: Workload) -> None:
     with np.load(WAITS) as published:

@@ -49,7 +49,7 @@ def name_of(row: Row) -> str:
 
 #: One of each kind: other rows of these take other orders, or are those of test_golden.py. The rest is slow.
 FAST = {
-    "KTH-SP2-easy-wfp3-fcfs-requested-instant",
+    "KTH-SP2-easy-sjf-fcfs-requested-instant",
     "KTH-SP2-fcfs-sjf---requested-instant",
 }
 #: Of the largest logs, on which a row takes half a minute, what other rows are compared with; others show the rest too.

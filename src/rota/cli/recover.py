@@ -38,7 +38,8 @@ def recover(*, state: Path | None, conf: Path | None, yes: bool, as_json: bool) 
     database is made of what can be saved. Jobs that run are kept running; the files that are there are moved aside,
     and none is deleted. Then `rota up` starts the cluster.
     """
-    from rota.cli.serve import Booter, OnlyOne, Settings
+    from rota.cli.only_one import OnlyOne
+    from rota.cli.serve import Booter, Settings
     from rota.controller.clock import ClusterClock
     from rota.controller.recovery import inspect
     from rota.controller.recovery.found_job import conf_of

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import gc
 import json
 import logging
 import os
 import signal
 import sys
-import time
 import traceback
 from contextlib import ExitStack
 from dataclasses import replace
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from rota import __version__
 from rota.cli.http_process import HttpProcess
+from rota.cli.only_one import OnlyOne
 from rota.client.commands import install
 from rota.config import read_slurm_conf, this_machine
 from rota.config.doubts import unmodelled
@@ -52,8 +51,7 @@ from rota.controller.steps.registry import Steps
 from rota.controller.tokens import Tokens
 from rota.controller.unclaimed import Unclaimed
 from rota.executor.local import LocalExecutor
-from rota.executor.supervisor import kernel
-from rota.model import InputError, RotaError
+from rota.model import RotaError
 from rota.runtime.boot import LIVE_PLUGINS, boot_live
 from rota.store import Database, make_or_upgrade
 from rota.store.heads import Head, Heads
@@ -75,8 +73,6 @@ _SECRET = "secret"
 _CONF, _KEEP = "slurm_conf", "keep"
 #: For how long a new cluster keeps them.
 _DAYS_30 = 30 * 86_400
-#: For how many seconds it is waited until nobody has the lock of a controller that was killed, and between two looks.
-_UNTIL_UNLOCKED, _PAUSE = 5.0, 0.02
 #: Default of ``MaxJobCount``.
 _JOBS = 10_000
 
@@ -355,44 +351,6 @@ def _describe(context: dict[str, Any]) -> str:
     error = context.get("exception")
     lines = traceback.format_exception(error) if error is not None else []
     return "".join([f"{context['message']}\n", *lines])
-
-
-class OnlyOne:
-    """Makes sure that one process alone works in a state directory, and that nobody else reads what it writes there."""
-
-    def __init__(self, state: Path) -> None:
-        os.umask(0o077)
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if state.stat().st_uid != os.geteuid():
-            raise InputError("this directory is another user's, who could have files there that mislead", path=state)
-        # Batch scripts of root's cluster are in it, and can only be read by their users.
-        state.chmod(0o711 if os.geteuid() == 0 else 0o700)
-        self._path = state / "lock"
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-
-    def __enter__(self) -> int:
-        until = time.monotonic() + _UNTIL_UNLOCKED
-        while True:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if self._has_its_holder() or time.monotonic() > until:
-                    why = "a controller runs there already: see `rota status`"
-                    raise InputError(why, path=self._path.parent) from None
-            time.sleep(_PAUSE)
-        os.ftruncate(self._file, 0)
-        os.write(self._file, f"{os.getpid()}\n".encode())
-        return self._file
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._file)
-
-    def _has_its_holder(self) -> bool:
-        """Whether the process that has locked it runs. Of one that was killed a child may just begin, and lets go."""
-        pid = self._path.read_text().strip()
-        found = kernel.stat_of(int(pid)) if pid.isdigit() else None
-        return found is not None and not found.has_ended
 
 
 def _random_fact(database: Database, facts: Mapping[str, str], name: str, size: int) -> str:
