@@ -79,7 +79,7 @@ _TOGETHER = {
 #: Those whose tests wait for programs, while others compute: they come first, and what only computes, in small units,
 #: is left for the end, so that all processes have something to do until then.
 _WAITING = (
-    *("tests/api", "tests/web", "tests/test_calls", "tests/test_ci"),
+    *("tests/api", "tests/clients", "tests/recovery", "tests/slurm", "tests/test_calls", "tests/test_ci", "tests/web"),
     *("tests/controller", "tests/executor", "tests/lustre", "tests/store"),
 )
 
