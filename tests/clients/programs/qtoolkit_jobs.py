@@ -25,12 +25,13 @@ large = QResources(
 )
 done = queue.submit("srun echo $WHO; sleep 600", large, work_dir=work, environment={"environ": {"WHO": "ann"}})
 print(done.status, done.stderr)
-while (job := queue.get_job(done.job_id)).state != QState.RUNNING or not (work / "large.out").read_text():
+output = work / "large.out"
+while (job := queue.get_job(done.job_id)).state != QState.RUNNING or not (output.exists() and output.read_text()):
     time.sleep(0.1)
 print(job.name, job.queue_name, job.info.memory, job.info.nodes, job.info.cpus, job.info.time_limit)
 for listed in (queue.get_jobs_list(jobs=[done.job_id]), queue.get_jobs_list(user=getpass.getuser())):
     print(*(f"{one.name} {one.state} {one.info.cpus} {one.info.time_limit}" for one in listed))
-print((work / "large.out").read_text().split())
+print(output.read_text().split())
 print(queue.cancel(done.job_id).status)
 while (job := queue.get_job(done.job_id)).state == QState.RUNNING:
     time.sleep(0.1)
