@@ -67,10 +67,11 @@ def test_days_begin_at_their_time_of_the_day() -> None:
 
 
 def test_what_is_said_of_times_moves_along() -> None:
-    spec = JobSpec(begin_time=_NOW - 50, deadline=_NOW + 500, dependency="afterok:3")
+    spec = JobSpec(begin_time=_NOW - 50, deadline=_NOW + 500, dependency="afterok:3", hold=True)
     one = next(Arrivals([Arrival(_NOW - 100, spec)], _NOW - 200, _NOW).drawn(1))
     assert (one.spec.begin_time - one.time, one.spec.deadline - one.time) == (50, 600)
     assert not one.spec.dependency
+    assert not one.spec.hold
 
 
 def test_without_a_past_nothing_comes() -> None:

@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
 #: The versions.
 OLDER = (36, 37)
-_PLUGINS = {36: "REST v0.0.36", 37: "Slurm OpenAPI v0.0.37"}
-_PLUGINS_OF_ACCOUNTING = {36: "REST DB v0.0.36", 37: "Slurm OpenAPI DB v0.0.37"}
-_OF_ACCOUNTING = "openapi/db"
+#: The names of their plugins, by type.
+_PLUGINS = {
+    "openapi/v0.0.36": "REST v0.0.36",
+    "openapi/v0.0.37": "Slurm OpenAPI v0.0.37",
+    "openapi/dbv0.0.36": "REST DB v0.0.36",
+    "openapi/dbv0.0.37": "Slurm OpenAPI DB v0.0.37",
+}
 #: Keys that were not there, by kind of object.
 _LATER = {
     "jobs": ("container", "group_name", "prefer"),
@@ -78,12 +82,12 @@ def _converted(body: bytes, version: int) -> bytes:
     data = json.loads(body)
     if "meta" not in data:  # a problem
         return body
-    if data["meta"]["plugin"]["type"].startswith(_OF_ACCOUNTING):
-        data["meta"]["plugin"] = {"type": f"{_OF_ACCOUNTING}v0.0.{version}", "name": _PLUGINS_OF_ACCOUNTING[version]}
+    plugin = f"{data['meta']['plugin']['type'].rpartition('.')[0]}.{version}"
+    data["meta"]["plugin"] = {"type": plugin, "name": _PLUGINS[plugin]}
+    if plugin.startswith("openapi/db"):
         for one in data.get("jobs", ()):
             _set_accounted(one, version)
     else:
-        data["meta"]["plugin"] = {"type": f"openapi/v0.0.{version}", "name": _PLUGINS[version]}
         _set_objects(data, version)
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
 

@@ -26,40 +26,56 @@ from rota.listings.openapi.submission import NO_DESCRIPTION, NO_ENVIRONMENT, NO_
 from rota.model import Errno
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rota.api.controller import Controller
 
 _Name = Annotated[str, Path(min_length=1, max_length=200)]
 _Time = Annotated[int, Query(ge=0, le=2**40, description="Only if something has changed since; Unix seconds.")]
-ERRORS: dict[int | str, dict[str, Any]] = {"default": {"model": m.Errors, "description": "It was not done."}}
+_ERRORS: dict[int | str, dict[str, Any]] = {"default": {"model": m.Errors, "description": "It was not done."}}
 _UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed."}}
 _UNREADABLE = {NO_DESCRIPTION, NO_ENVIRONMENT, int(Errno.INVALID_EVENT)}
 #: slurmrestd's number and sentence for a query that cannot be used.
 QUERY = (9000, "Query empty or not RFC7320 compliant")
 #: The last of the three versions that Slurm 22.05 serves.
-VERSION = 38
+_VERSION = 38
 #: Its number for what has none.
 _UNSPECIFIED = -1
 _NO_JOB = "Jobs description entry not found, empty or not dictionary or list"
 
 
 def slurm_paths(controller: Controller) -> APIRouter:
-    """Give the paths, those of older versions without OpenAPI."""
-    paths = APIRouter()
-    for version in (*OLDER, VERSION):
-        router = APIRouter(
-            prefix=f"/slurm/v0.0.{version}",
-            tags=["slurm"],
-            responses=ERRORS,
-            route_class=SlurmRoute if version == VERSION else older_route(version),
-            include_in_schema=version == VERSION,
-        )
+    """Return the paths."""
+
+    def add(router: APIRouter, version: int) -> None:
         _lists(router, controller)
         _one(router, controller)
         _orders(router, controller, version)
         if version > OLDER[0]:
             _reservations(router, controller)
-        if version == VERSION:
+        if version == _VERSION:
             _licenses(router, controller)
+
+    return in_versions("slurm", add)
+
+
+def in_versions(service: str, add: Callable[[APIRouter, int], None]) -> APIRouter:
+    """Return the paths of a service in each version, those of older ones without OpenAPI.
+
+    Args:
+        service: ``slurm`` or ``slurmdb``.
+        add: Adds the paths of a version to a router.
+    """
+    paths = APIRouter()
+    for version in (*OLDER, _VERSION):
+        router = APIRouter(
+            prefix=f"/{service}/v0.0.{version}",
+            tags=["slurm"],
+            responses=_ERRORS,
+            route_class=SlurmRoute if version == _VERSION else older_route(version),
+            include_in_schema=version == _VERSION,
+        )
+        add(router, version)
         paths.include_router(router)
     return paths
 

@@ -13,10 +13,8 @@ from fastapi.responses import JSONResponse
 from rota.api import slurm_models as m
 from rota.api.caller import Who
 from rota.api.controller import RefusedError
-from rota.api.older import OLDER, older_route
 from rota.api.own import json_of
-from rota.api.slurm import ERRORS, QUERY, VERSION, told
-from rota.api.slurm_route import SlurmRoute
+from rota.api.slurm import QUERY, in_versions, told
 from rota.listings.openapi.document import accounting_errors
 
 if TYPE_CHECKING:
@@ -24,19 +22,8 @@ if TYPE_CHECKING:
 
 
 def slurmdb_paths(controller: Controller) -> APIRouter:
-    """Return the paths, those of older versions without OpenAPI."""
-    paths = APIRouter()
-    for version in (*OLDER, VERSION):
-        router = APIRouter(
-            prefix=f"/slurmdb/v0.0.{version}",
-            tags=["slurm"],
-            responses=ERRORS,
-            route_class=SlurmRoute if version == VERSION else older_route(version),
-            include_in_schema=version == VERSION,
-        )
-        _jobs(router, controller)
-        paths.include_router(router)
-    return paths
+    """Return the paths."""
+    return in_versions("slurmdb", lambda router, _: _jobs(router, controller))
 
 
 def _jobs(router: APIRouter, controller: Controller) -> None:

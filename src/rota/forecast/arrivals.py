@@ -38,11 +38,12 @@ class Arrival(NamedTuple):
     spec: JobSpec
 
     def after(self, seconds: int) -> Arrival:
-        """Return the same job as if it came some seconds later. What it depended on is no job of the future."""
+        """Return the same job as if it came some seconds later, and waited for no job of the past and no user."""
         spec = self.spec._replace(
             begin_time=self.spec.begin_time and self.spec.begin_time + seconds,
             deadline=self.spec.deadline and self.spec.deadline + seconds,
             dependency="",
+            hold=False,
         )
         return Arrival(self.time + seconds, spec)
 

@@ -82,7 +82,7 @@ class Present:
             since = min(run.end for run in self.past if run.end is not None)
         else:
             since = known[0].time if known else self.now
-        return Arrivals((one._replace(spec=one.spec._replace(hold=False)) for one in known), since, self.now)
+        return Arrivals(known, since, self.now)
 
 
 def present_runs(engine: Engine, now: int) -> list[PastRun]:
