@@ -256,7 +256,7 @@ def draw_life(seed: int, sched: str) -> Life:
 
 def _draw_config(rng: Random) -> ClusterConfig:
     config = MACHINES[rng.choice(sorted(MACHINES))]()
-    nodes = tuple(replace(node, features=tuple(rng.sample("ab", rng.randint(0, 2)))) for node in config.nodes)
+    nodes = tuple(node._replace(features=tuple(rng.sample("ab", rng.randint(0, 2)))) for node in config.nodes)
     parts = tuple(_draw_partition(rng, part, place) for place, part in enumerate(config.partitions))
     words = {name: rng.choice(values) for name, values in _PARAMETERS.items()}
     options = ["bf_interval=30", *rng.sample(_SCHEDULER_PARAMETERS, rng.randint(0, 4))]
@@ -559,7 +559,7 @@ def _other(rng: Random, config: ClusterConfig) -> ClusterConfig:
         if way == "one less":
             nodes.pop(rng.randrange(len(nodes)))
         elif way == "one more":
-            nodes.insert(rng.randint(0, len(nodes)), replace(nodes[0], name="extra"))
+            nodes.insert(rng.randint(0, len(nodes)), nodes[0]._replace(name="extra"))
         elif way == "other hardware":
             place = rng.randrange(len(nodes))
             nodes[place] = _enlarged(nodes[place])
@@ -577,7 +577,7 @@ def _other(rng: Random, config: ClusterConfig) -> ClusterConfig:
 
 
 def _enlarged(node: Node) -> Node:
-    return replace(node, cpus=2 * node.cpus, real_memory=2 * node.real_memory)
+    return node._replace(cpus=2 * node.cpus, real_memory=2 * node.real_memory)
 
 
 _HAPPENINGS = (

@@ -50,6 +50,11 @@ def drawn(shape: plain.Shape) -> st.SearchStrategy[Any]:
             return st.sampled_from(list(parts["_kind"]))
         case plain._Either():
             return st.one_of(*map(drawn, parts["_kinds"]))
+        case plain._Alike():  # those of a run share their fields but the name
+            runs = st.lists(st.tuples(drawn(parts["_item"]), st.lists(st.text(), max_size=3)), max_size=3)
+            return runs.map(
+                lambda found: tuple(one for first, names in found for one in (first, *_named(first, names)))
+            )
         case plain._Several():
             listed = st.lists(drawn(parts["_item"]), max_size=3)
             return listed.map(parts["_kind"])
@@ -58,12 +63,16 @@ def drawn(shape: plain.Shape) -> st.SearchStrategy[Any]:
         case plain._Named():
             return st.dictionaries(st.text(), drawn(parts["_item"]), max_size=3)
         case plain.Record():
-            kind: Any = parts["_kind"]
+            kind: Any = shape.kind
             return st.fixed_dictionaries({name: drawn(one) for name, one in shape.fields.items()}).map(
                 lambda found: kind(**found)
             )
         case _:
             return PLAIN
+
+
+def _named(one: Any, names: Sequence[str]) -> list[Any]:
+    return [one._make((name, *one[1:])) for name in names]
 
 
 def _plain(value: object) -> object:
@@ -96,7 +105,17 @@ def test_what_has_its_default_is_left_out() -> None:
 
 def test_a_whole_configuration_survives() -> None:
     event = ev.Reconfigure(config=cluster(nodes=2000, SelectType="select/cons_tres"))
+    assert len(encode(event)["config"]["nodes"]) == 1
     assert decode(json.loads(json.dumps(encode(event)))) == event
+
+
+def test_of_nodes_that_are_equal_each_is_checked() -> None:
+    first, second = cluster(nodes=2, cpus_per_node=1).nodes
+    nodes = (first, second._replace(cpus=True))
+    assert nodes[1][1:] == first[1:]
+    event = ev.Reconfigure(config=replace(cluster(nodes=2), nodes=nodes))
+    assert problem_of(event) == "Reconfigure.config.nodes.cpus: True is no whole number"
+    assert encode(event)["config"]["nodes"] == [{"name": "n0"}, {"name": "n1", "cpus": True}]
 
 
 @pytest.mark.parametrize(
@@ -117,6 +136,18 @@ def test_a_whole_configuration_survives() -> None:
             "UpdateAccounting.qos.limits.b: 1 is no text",
         ),
         ({"event": "UpdateAccounting", "associations": 1}, "UpdateAccounting.associations: 1 is no list"),
+        (
+            {"event": "Reconfigure", "config": {"nodes": [{"name": ["n1", "n2"], "cpu": 1}], "partitions": []}},
+            "Reconfigure.config.nodes: Node has no cpu",
+        ),
+        (
+            {"event": "Reconfigure", "config": {"nodes": [{"name": ["n1", 2]}], "partitions": []}},
+            "Reconfigure.config.nodes.name: 2 is no text",
+        ),
+        (
+            {"event": "Reconfigure", "config": {"nodes": {"n1": 1}, "partitions": []}},
+            "Reconfigure.config.nodes: a dict is no list",
+        ),
         ({"event": "JobEnded", "job_id": 1, "outcome": "odd"}, "JobEnded.outcome: 'odd' is no Outcome"),
     ],
 )

@@ -18,7 +18,7 @@ from rota.core.effects import Accepted, Log, PluginFault, Refused
 from rota.core.event_codec import decode, encode, problem_of
 from rota.core.plain import shape_of
 from rota.core.snapshot import save
-from rota.model import Account, ClusterConfig, Errno, JobSpec, NodeState, PartitionState, User
+from rota.model import Account, ClusterConfig, Errno, JobSpec, Node, NodeState, PartitionState, User
 from rota.model.limits import COUNT_LIMITS, TIME_LIMITS, TRES_LIMITS
 from rota.model.reservation import FLAGS, Reservation
 from rota.model.step import StepRecord
@@ -84,7 +84,10 @@ class Extremes:
             ev.DeleteReservation: lambda: {"name": self.word()},
             ev.UpdateNode: lambda: {
                 "name": self.word(),
-                "state": self.rng.choice(list(NodeState)),
+                "others": tuple(self.word() for _ in range(self.rng.choice((0, 0, 1, 3)))),
+                "state": self.rng.choice((None, *NodeState)),
+                "features": self.rng.choice((None, None, (), (self.word(),))),
+                "weight": self.number_or_none(),
                 "reason": self.word(),
             },
             ev.CreatePartition: lambda: {"partition": self.partition()},
@@ -170,12 +173,11 @@ class Extremes:
 
     def bend(self, record: Any) -> Any:
         """Give a record with extreme values in some fields; fields whose type would become wrong are unchanged."""
-        names = (
-            list(JobSpec._fields) if isinstance(record, JobSpec) else [one.name for one in fields(record) if one.init]
-        )
+        is_tuple = isinstance(record, JobSpec | Node)
+        names = list(record._fields) if is_tuple else [one.name for one in fields(record) if one.init]
         for name in self.rng.sample(names, min(self.rng.choice((0, 1, 1, 2, 3)), len(names))):
             changed = {name: self.value(getattr(record, name))}
-            bent = record._replace(**changed) if isinstance(record, JobSpec) else replace(record, **changed)
+            bent = record._replace(**changed) if is_tuple else replace(record, **changed)
             if not _problem(bent):
                 record = bent
         return record
@@ -340,7 +342,7 @@ def test_a_running_job_keeps_a_time_limit(limit: int | None) -> None:
 def test_numbers_of_nodes_are_within_bounds(name: str, number: int) -> None:
     config = cluster(nodes=2, SelectType="select/cons_tres")
     numbers: dict[str, Any] = {name: number}
-    nodes = (replace(config.nodes[0], **numbers), config.nodes[1])
+    nodes = (config.nodes[0]._replace(**numbers), config.nodes[1])
     assert len(_refusals(ev.Reconfigure(config=replace(config, nodes=nodes)))) == 1
 
 

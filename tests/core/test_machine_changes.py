@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rota.model import JobState, NodeState, PartitionState, Reason, RequestError
+from rota.core.events import UpdateNode
+from rota.core.snapshot import save
+from rota.model import Errno, JobState, NodeState, PartitionState, Reason, RequestError
 from rota.testing import Harness, cluster, partition
 
 if TYPE_CHECKING:
@@ -197,7 +198,45 @@ def test_each_of_several_causes_is_shown_in_turn_as_the_one_before_is_removed() 
 
 def test_the_configuration_given_is_left_alone() -> None:
     config = cluster(nodes=2)
-    before = replace(config.nodes[0])
+    before = repr(config)
     with Harness(config) as rota:
         rota.node("n0", NodeState.DRAIN)
-    assert config.nodes[0] == before
+        rota.partition("batch", PartitionState.DOWN)
+    assert repr(config) == before
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"state": NodeState.DOWN, "reason": "odd"},
+        {"state": NodeState.DRAIN},
+        {"state": NodeState.UP},
+        {"reason": "odd", "comment": "text"},
+        {"features": ("a", "b"), "weight": 3},
+    ],
+)
+def test_several_nodes_change_as_one_after_the_other(changes: dict[str, Any]) -> None:
+    saved = []
+    for at_once in (True, False):
+        with Harness(cluster(nodes=6), passes=False, performs=False) as rota:
+            for cpus in (1, 2, 1):
+                rota.submit(cpus=cpus)
+            rota.run_pass()
+            rota.node("n1", NodeState.DOWN)
+            names = ("n5", "n1", "n0", "n3")
+            if at_once:
+                rota.send(UpdateNode(name=names[0], others=names[1:], **changes))
+            else:
+                for name in names:
+                    rota.send(UpdateNode(name=name, **changes))
+            assert not rota.refused
+            saved.append(save(rota.engine))
+    assert saved[0] == saved[1]
+
+
+def test_of_several_nodes_one_that_is_unknown_changes_none() -> None:
+    with Harness(NODES) as rota:
+        before = save(rota.engine)
+        rota.send(UpdateNode(name="n0", others=("n1", "n9"), state=NodeState.DOWN, features=("a",)))
+        assert [one.errno for one in rota.refused] == [Errno.INVALID_NODE_NAME]
+        assert save(rota.engine) == before

@@ -182,7 +182,7 @@ def test_plans_are_for_the_nodes_that_they_were_for(change: Change) -> None:
         before = rota.job(first).planned_start
         assert before == 1000
         config = cluster(nodes=3)
-        change(rota, replace(config, nodes=(replace(config.nodes[0], name="new"), *config.nodes)))
+        change(rota, replace(config, nodes=(config.nodes[0]._replace(name="new"), *config.nodes)))
         assert rota.job(first).planned_start in {before, None}
 
 

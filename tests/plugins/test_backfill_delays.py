@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -177,7 +176,7 @@ def test_a_cycle_more_may_delay_a_job_that_is_not_the_first(cycles: int, start: 
     With cycles whether anything has changed or not, nobody is delayed. Each node is one core. The queue is one that was
     found by trying.
     """
-    nodes = [replace(node, threads_per_core=node.cpus) for node in _nodes("2/1 1/1 1/2 4/1")]
+    nodes = [node._replace(threads_per_core=node.cpus) for node in _nodes("2/1 1/1 1/2 4/1")]
     config = _with_options(cluster(nodes=nodes, SelectType="select/cons_tres", SelectTypeParameters="CR_Core"), HOUR)
     queue = _queue_of("5/1x5 4/0x4 1/0x4 5/0x2 8/0x5 1/0x2 1/2x4 1/0x4 1/0x5", HOUR)
     delayed = [(place, after // HOUR) for place, alone, after in _delayed(config, queue, cycles) if after > alone]

@@ -95,7 +95,7 @@ def test_cores(node: Node, before: list[dict[str, Any]], asked: dict[str, Any], 
 
 def test_gpus() -> None:
     # gpus-3300131: jobs 4 and 6; and GPUs of any type, as of gpus-3100009.
-    machine = Machine(replace(GPUS, gres=("gpu:a100:2", "gpu:v100:2")))
+    machine = Machine(GPUS._replace(gres=("gpu:a100:2", "gpu:v100:2")))
     assert machine.gpus(machine.select(num_cpus=1, gres="gpu:v100:1")) == {"gpu:v100": (2,)}
     assert machine.gpus(machine.select(num_cpus=1, gres="gpu:a100:2")) == {"gpu:a100": (0, 1)}
     assert machine.gpus(machine.select(exclusive=True)) == {"gpu:a100": (0, 1), "gpu:v100": (2, 3)}
@@ -104,7 +104,7 @@ def test_gpus() -> None:
 
 
 def test_too_many_gpus_are_counted() -> None:
-    machine = Machine(replace(GPUS, gres=("gpu:a100:2147483640", "gpu:v100:2")))
+    machine = Machine(GPUS._replace(gres=("gpu:a100:2147483640", "gpu:v100:2")))
     assert machine.gpus(machine.select(num_cpus=1, gres="gpu:a100:7")) == {}
     assert machine.gpus(machine.select(num_cpus=1, gres="gpu:v100:1")) == {"gpu:v100": (0,)}
 
@@ -116,7 +116,7 @@ def test_whole_sockets() -> None:
 
 
 def test_reserved_cores_are_the_last_of_each_socket() -> None:
-    node = replace(WIDE, core_spec_count=3)
+    node = WIDE._replace(core_spec_count=3)
     assert Machine(node).start(exclusive=True) == [*range(7), *range(8, 14)]
     machine = Machine(node)
     assert machine.start(num_cpus=11, num_tasks=11) == [*range(6), *range(8, 13)]

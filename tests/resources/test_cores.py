@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rota.model import Node
+from rota.resources.node_kinds import NodeKinds
 from rota.resources.pools.cores import Cores
 from rota.resources.requests.needs import SocketNeeds
 
@@ -31,17 +32,17 @@ NODE = Node(name="n1", cpus=8, sockets=2, cores_per_socket=2, threads_per_core=2
     ],
 )
 def test_free_cores_are_spread_evenly(asked: SocketNeeds, per_task: int, free: list[int], usable: list[int]) -> None:
-    cores = Cores([NODE] * len(free), "CR_CORE", shared=False)
+    cores = Cores(NodeKinds([NODE] * len(free)), "CR_CORE", shared=False)
     assert cores.on_sockets(asked, 0, per_task, np.array(free)).tolist() == usable
 
 
 def test_unused_threads_do_not_count() -> None:
-    cores = Cores([NODE, NODE], "CR_CORE", shared=False)
+    cores = Cores(NodeKinds([NODE, NODE]), "CR_CORE", shared=False)
     assert cores.on_sockets(SocketNeeds(0, 0, 1), 1, 1, np.array([8, 2])).tolist() == [2, 1]
 
 
 def test_with_whole_sockets_all_cores_of_one_are_free_or_none() -> None:
-    cores = Cores([NODE, NODE], "CR_SOCKET", shared=False)
+    cores = Cores(NodeKinds([NODE, NODE]), "CR_SOCKET", shared=False)
     assert cores.granule.tolist() == [4, 4]
     assert cores.on_sockets(SocketNeeds(0, 2, 0), 0, 1, np.array([8, 4])).tolist() == [8, 4]
     assert cores.on_sockets(SocketNeeds(2, 0, 0), 0, 1, np.array([8, 4])).tolist() == [8, 0]

@@ -12,7 +12,6 @@ import pytest
 
 from rota.core.job import Job
 from rota.model import JobSpec, Node, NodeState
-from rota.model.read_only import write
 from rota.resources import OversubscribedNodePool, WholeNodePool, make_pool
 from rota.resources.nodeset import indices
 from rota.testing import Harness, cluster, partition
@@ -179,13 +178,13 @@ def test_nodes_go_down_and_come_back_with_the_jobs_that_they_have() -> None:
     assert first
     assert second
     nodes, pool = [Node(name=f"n{number}") for number in range(NODES)], machine.pool
-    write(nodes[0], state=NodeState.DOWN)
+    nodes[0] = nodes[0]._replace(state=NodeState.DOWN)
     pool.refresh(nodes, [first.alloc, second.alloc])
     assert pool.problem([first.alloc, second.alloc]) == ""
     assert pool.up_nodes == pool.nodes_of(pool.up) == 0b11110
     machine.end(first)
     assert pool.problem([second.alloc]) == ""
-    write(nodes[0], state=NodeState.UP)
+    nodes[0] = nodes[0]._replace(state=NodeState.UP)
     pool.refresh(nodes, [second.alloc])
     assert pool.problem([second.alloc]) == ""
     assert machine.start("forced", min_nodes=5)

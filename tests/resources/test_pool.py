@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from rota.core.job import Job
 from rota.model import JobSpec, Node, NodeState, Partition
-from rota.model.read_only import write
 from rota.resources import ProcessorPool, SharedNodePool, WholeNodePool, make_pool
 from rota.resources.nodeset import indices, lowest
 from rota.testing import cluster
@@ -85,7 +84,7 @@ def test_what_is_released_on_a_node_that_is_not_up_is_not_free(state: NodeState)
     nodes = [Node(name="n0"), Node(name="n1")]
     pool = WholeNodePool(cluster(nodes=nodes), nodes)
     pool.free = 0
-    write(nodes[1], state=state)
+    nodes[1] = nodes[1]._replace(state=state)
     pool.refresh(nodes, [0b11])
     pool.release(0b11)
     assert (pool.free, pool.up) == (0b01, 0b01)
@@ -95,11 +94,11 @@ def test_processors_of_a_node_that_is_not_up_come_back_with_it() -> None:
     nodes = [Node(name="n0", cpus=8)]
     pool = ProcessorPool(8)
     pool.free -= 5
-    write(nodes[0], state=NodeState.DRAIN)
+    nodes[0] = nodes[0]._replace(state=NodeState.DRAIN)
     pool.refresh(nodes, [5])
     assert (pool.free, pool.up) == (0, 0)
     pool.release(2)
     assert pool.free == 0
-    write(nodes[0], state=NodeState.UP)
+    nodes[0] = nodes[0]._replace(state=NodeState.UP)
     pool.refresh(nodes, [3])
     assert (pool.free, pool.up) == (5, 8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -110,7 +109,7 @@ NOT_ITS_OWN: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
 @pytest.mark.parametrize(("asked", "others"), NOT_ITS_OWN)
 def test_what_another_job_gets_does_not_suffice(asked: dict[str, Any], others: dict[str, Any]) -> None:
     node = Node(name="n0", cpus=8, cores_per_socket=8, real_memory=8000, gres=("gpu:2",))
-    nodes = [node, replace(node, name="n1"), replace(node, name="n2")]
+    nodes = [node, node._replace(name="n1"), node._replace(name="n2")]
     parts = {name: Partition(name=name, nodes=7, max_share=2) for name in ("own", "other")}
     config = cluster(nodes=nodes, partitions=list(parts.values()), SelectType="select/cons_tres", DefMemPerNode="100")
     with PluginHost([]) as host:

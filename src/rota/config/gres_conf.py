@@ -7,7 +7,6 @@ taken in their order until there are enough; where slurm.conf gives no type, lin
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.config.hostlist import expand, fold
@@ -133,7 +132,7 @@ def _merged(node: Node, lines: list[_Gpus], warnings: list[str]) -> Node:
     for item in node.gres:
         counts = gres_counts(item)
         gres += [item] if not counts.get(GPU) else _near(max(counts, key=len), counts[GPU], left)
-    return replace(node, gres=tuple(gres))
+    return node._replace(gres=tuple(gres))
 
 
 def _there(node: Node, one: _Gpus, warnings: list[str]) -> tuple[int, ...]:

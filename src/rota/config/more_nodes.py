@@ -58,7 +58,7 @@ def with_nodes(config: ClusterConfig, text: str) -> ClusterConfig:
 
 
 def _what(node: Node) -> Node:
-    return replace(node, **_OWN)  # type: ignore[arg-type] # a type for each key
+    return node._replace(**_OWN)  # type: ignore[arg-type] # a type for each key
 
 
 def _without(config: ClusterConfig, gone: set[int]) -> ClusterConfig:
@@ -74,7 +74,7 @@ def _with_more(config: ClusterConfig, model: int, count: int) -> ClusterConfig:
     """Add nodes like the one at the place ``model``, to its partitions."""
     node, taken = config.nodes[model], {one.name for one in config.nodes}
     free = (name for number in count_from(1) if (name := f"{node.name}-{number}") not in taken)
-    more = tuple(replace(node, name=next(free), state=NodeState.UP, reason="") for _ in range(count))
+    more = tuple(node._replace(name=next(free), state=NodeState.UP, reason="") for _ in range(count))
     added = ((1 << count) - 1) << len(config.nodes)
     partitions = tuple(
         replace(one, nodes=one.nodes | added) if one.nodes >> model & 1 else one for one in config.partitions

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.config.hostlist import expand, natural
@@ -56,13 +55,13 @@ def read_nodes(lines: Iterable[Line], down_lines: Iterable[Line], warnings: list
         if names.upper() == "DEFAULT":
             defaults = record.defaults()
             continue
-        pattern, state = replace(_pattern(record, warnings), line=number), _state(record, "unknown")
+        pattern, state = _pattern(record, warnings)._replace(line=number), _state(record, "unknown")
         for name in expand(names, line, "NodeName"):
             if name in nodes:
                 raise record.error("nodename", f"node {name} is defined twice")
             if len(nodes) == MOST_OF_MACHINE:
                 raise record.error("nodename", f"the machine has more than {MOST_OF_MACHINE:,} nodes")
-            nodes[name] = None if state is None else replace(pattern, name=name, state=state)
+            nodes[name] = None if state is None else pattern._replace(name=name, state=state)
     _take_down(nodes, down_lines, warnings)
     present = sorted((node for node in nodes.values() if node is not None), key=lambda node: natural(node.name))
     return ReadNodes(tuple(present), frozenset(name for name, node in nodes.items() if node is None))
@@ -77,7 +76,7 @@ def _take_down(nodes: dict[str, Node | None], lines: Iterable[Line], warnings: l
             if name not in nodes:
                 warnings.append(record.warning("downnodes", f"node {name} is not defined"))
             elif (node := nodes[name]) is not None:
-                nodes[name] = None if state is None else replace(node, state=state)
+                nodes[name] = None if state is None else node._replace(state=state)
 
 
 def _pattern(record: Record, warnings: list[str]) -> Node:

@@ -254,13 +254,13 @@ class LiveView(EngineView):
         found: list[tuple[str, int, int | None]] = []
         since: dict[str, int] = {}
         for time, event in self._live.database.events_named("UpdateNode"):
-            name, is_down = event["name"], event.get("state") == NodeState.DOWN.value
             if "state" not in event:
                 continue
-            if is_down:
-                since.setdefault(name, time)
-            elif name in since:
-                found.append((name, since.pop(name), time))
+            for name in (event["name"], *event.get("others", ())):
+                if event["state"] == NodeState.DOWN.value:
+                    since.setdefault(name, time)
+                elif name in since:
+                    found.append((name, since.pop(name), time))
         return found + [(name, time, None) for name, time in since.items()]
 
     def _records(self, selection: Select[Any]) -> Iterator[KeptRecord]:

@@ -20,7 +20,7 @@ from rota.controller.job_updates import update_job
 from rota.controller.live_view import LiveView
 from rota.controller.partitions import delete_partition, set_partition
 from rota.controller.reservations import change_reservation
-from rota.controller.slices import in_slices, together
+from rota.controller.slices import in_slices
 from rota.controller.wire import TooLargeError
 from rota.controller.zone import utc_offset_for
 from rota.core import events as ev
@@ -206,10 +206,14 @@ async def _update_nodes(cluster: Cluster, request: NodeUpdate, uid: int) -> list
     names = list(dict.fromkeys(node for name in names for node in sets.get(name, (name,))))
     known, drained = {name for name, _ in view.machine}, frozenset(view.names(view.nodes_in(NodeState.DRAIN)))
     there = next((place for place, name in enumerate(names) if name not in known), len(names))
-    events = (
-        ev.UpdateNode(
+    alike: dict[NodeState | None, list[str]] = {}
+    for name in names[:there]:  # as in Slurm, those before one that is not there are changed
+        alike.setdefault(_node_state(name, request.state, drained), []).append(name)
+    for state, (name, *others) in [*alike.items(), *((None, [name]) for name in names[there : there + 1])]:
+        event = ev.UpdateNode(
             name=name,
-            state=_node_state(name, request.state, drained),
+            others=tuple(others),
+            state=state,
             reason=request.reason or "",
             comment=request.comment,
             extra=request.extra,
@@ -217,10 +221,7 @@ async def _update_nodes(cluster: Cluster, request: NodeUpdate, uid: int) -> list
             weight=request.weight,
             uid=uid,
         )
-        for name in names[: there + 1]  # as in Slurm, those before one that is not there are changed
-    )
-    async for refused in together(map(cluster.driver.request, events)):
-        if refused is not None:
+        if (refused := await cluster.driver.request(event)) is not None:
             return [_sentence(refused)]
     return []
 

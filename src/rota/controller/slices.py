@@ -6,7 +6,6 @@ However many requests work in slices, one slice is done between two looks at wha
 from __future__ import annotations
 
 import asyncio
-from itertools import islice
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,7 +16,7 @@ T = TypeVar("T")
 
 #: Seconds of a slice.
 _SLICE = 0.01
-#: How many requests to the engine are made together: they share a commit.
+#: How many requests to the engine are made together at most: they share a commit.
 _TOGETHER = 16
 #: Is held by whoever is next.
 _NEXT = asyncio.Lock()
@@ -34,13 +33,18 @@ async def in_slices(items: Iterable[T]) -> AsyncIterator[T]:
 
 
 async def together(asked: Iterable[Awaitable[T]]) -> AsyncIterator[T]:
-    """Await some of many at a time; give what they give, in their order."""
-    left = iter(asked)
-    while some := [*islice(left, _TOGETHER)]:
-        for one in await asyncio.gather(*some):
-            yield one
-        if len(some) == _TOGETHER:
+    """Await some of many at a time, as many as a slice has room for; give what they give, in their order."""
+    some: list[Awaitable[T]] = []
+    began = perf_counter()
+    for one in asked:
+        some.append(one)
+        if len(some) == _TOGETHER or perf_counter() - began > _SLICE:
+            for answer in await asyncio.gather(*some):
+                yield answer
             await others_turn()
+            some, began = [], perf_counter()
+    for answer in await asyncio.gather(*some):
+        yield answer
 
 
 async def others_turn() -> None:

@@ -29,7 +29,7 @@ from rota.core.reconfigure import (
     delete_partition,
     may_change,
     reconfigure,
-    set_of_node,
+    set_of_nodes,
     set_partition,
 )
 from rota.core.scheduling.main_pass import MainPass
@@ -457,18 +457,19 @@ class Engine:
     def _on_update_node(self, event: ev.UpdateNode) -> None:
         require_administrator(event.uid, "change nodes")
         before = self._cluster_usage()
-        index = self.state.index_of(event.name)
+        names = dict.fromkeys((event.name, *event.others))
+        which = [self.state.index_of(name) for name in names]
         if event.features is not None or event.weight is not None:
-            set_of_node(self.cluster, index, event.features, event.weight)
+            set_of_nodes(self.cluster, which, event.features, event.weight)
             self._machine_changed(before)
-        node = self.state.nodes[self.state.index_of(event.name)]
-        if event.comment is not None:
-            write(node, comment=event.comment)
-        if event.extra is not None:
-            write(node, extra=event.extra)
+            which = [self.state.index_of(name) for name in names]  # the machine may have another order now
+        nodes = self.state.nodes
+        changes: dict[str, Any] = {"comment": event.comment, "extra": event.extra}
+        changes = {name: text for name, text in changes.items() if text is not None}
+        for index in which if changes else ():
+            nodes[index] = nodes[index]._replace(**changes)
         if event.state is not None or event.reason:
-            state = node.state if event.state is None else event.state
-            if self.lifecycle.update_node(node, state, event.reason, event.uid):
+            if self.lifecycle.update_nodes(which, event.state, event.reason, event.uid):
                 self.sched_plugin.partition_change()
             if self._cluster_usage() != before:
                 self._send_cluster_usage()

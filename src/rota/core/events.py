@@ -193,9 +193,11 @@ class DeleteReservation(Request):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateNode(Request):
-    """Change a node; what is ``None`` stays."""
+    """Change a node, or several alike; what is ``None`` stays."""
 
     name: str
+    #: Names of more nodes.
+    others: tuple[str, ...] = ()
     state: NodeState | None = None
     #: Reason of the state; it is removed when the node is up again.
     reason: str = ""

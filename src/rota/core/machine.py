@@ -14,11 +14,12 @@ Indices of nodes are their positions in slurm.conf; removed nodes that are still
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import fields, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.model import LONGEST, Node, NodeState, PartitionState
+from rota.model.node import KEPT
 from rota.model.partition import MAX_SHARE
 from rota.model.read_only import write
 from rota.model.tres import MAX_FACTOR
@@ -38,22 +39,14 @@ _HARDWARE = (
     *("cpus", "sockets", "cores_per_socket", "threads_per_core", "core_spec_count"),
     *("real_memory", "mem_spec_limit", "gres"),
 )
-#: Why a node is not up.
-_REASON = ("reason", "reason_uid", "reason_time")
-#: What is kept of a node when slurm.conf is read again: its state, and what administrators write about it.
-_KEPT = ("state", *_REASON, "comment", "extra")
-#: What administrators may set in place of slurm.conf's, as ``set_features`` and ``set_weight``.
-_SETTABLE = ("features", "weight")
 _hardware = attrgetter(*_HARDWARE)
-#: All that determines what a node can serve: neither its state nor the reason do.
-_offer = attrgetter(*(one.name for one in fields(Node) if one.name not in ("state", *_REASON)))
 #: Reason of nodes that are drained because they were removed.
 REMOVED_REASON = "not in slurm.conf any more: leaves when its jobs are over"
 CHANGED_REASON = "other in slurm.conf: changes when its jobs are over"
 
 
 class Machine(NamedTuple):
-    """The machine in force: copies of nodes and partitions."""
+    """The machine in force: its nodes, and copies of partitions."""
 
     nodes: list[Node]
     #: Partitions by name.
@@ -104,9 +97,12 @@ def check(config: ClusterConfig) -> None:
         InputError: a name is missing or used twice, a number is out of bounds, or a partition has nodes that do not
             exist.
     """
-    _check_each("NodeName", config, config.nodes, _NODE_BOUNDS)
-    _check_each("PartitionName", config, config.partitions, _PARTITION_BOUNDS)
-    for node in config.nodes:
+    _check_names("NodeName", config, config.nodes)
+    _check_names("PartitionName", config, config.partitions)
+    kinds = {(node.kind, node.set_weight): node for node in config.nodes}.values()  # one of each
+    _check_bounds("NodeName", config, kinds, _NODE_BOUNDS)
+    _check_bounds("PartitionName", config, config.partitions, _PARTITION_BOUNDS)
+    for node in kinds:
         if node.cpus_effective < 1:
             raise config.error("NodeName", f"core_spec_count of {node.name} leaves no processor for jobs")
         try:
@@ -124,15 +120,19 @@ def check(config: ClusterConfig) -> None:
             )
 
 
-def _check_each(
-    key: str, config: ClusterConfig, each: Sequence[Node | Partition], bounds: Mapping[str, tuple[int, int]]
-) -> None:
+def _check_names(key: str, config: ClusterConfig, each: Sequence[Node | Partition]) -> None:
     times = Counter(one.name for one in each)
     if not times:
         raise config.error(key, "there are none")
+    for name, count in times.items():
+        if not name or "," in name or count > 1:
+            raise config.error(key, f"{name[:80]!r} is no name, or that of several")
+
+
+def _check_bounds(
+    key: str, config: ClusterConfig, each: Iterable[Node | Partition], bounds: Mapping[str, tuple[int, int]]
+) -> None:
     for one in each:
-        if not one.name or "," in one.name or times[one.name] > 1:
-            raise config.error(key, f"{one.name[:80]!r} is no name, or that of several")
         for name, (least, most) in bounds.items():
             value = getattr(one, name)
             if value is not None and not least <= value <= most:
@@ -170,7 +170,8 @@ def merge(
             left = move.bitmap(part.nodes)
             inactive = PartitionState.INACTIVE
             found[part.name] = replace(part, nodes=left, state=inactive, default=False, created=False)
-    return Machine(merged, found, move, _offered_by(nodes, partitions) != _offered_by(merged, found.values()))
+    is_other = _offered_by(partitions) != _offered_by(found.values()) or not _offer_the_same(nodes, merged)
+    return Machine(merged, found, move, is_other)
 
 
 def with_changes(
@@ -207,17 +208,23 @@ def _merge_nodes(wanted: Iterable[Node], known: Iterable[Node], used: Collection
 def _updated(old: Node, new: Node, used: Collection[str], *, keep_set: bool) -> Node:
     """Make a node of the new slurm.conf, keeping what is set of it and, as long as jobs use it, its hardware.
 
-    A machine may have many nodes: each is copied once.
+    Most nodes stay as they are, and are not made anew: a machine may have many.
     """
-    kept = {name: getattr(old, name) for name in _KEPT}
-    if keep_set:
-        kept |= {f"set_{name}": getattr(old, f"set_{name}") for name in _SETTABLE}
-        kept |= {name: set_ for name in _SETTABLE if (set_ := kept[f"set_{name}"]) is not None}
-    if is_other(old, new) and new.name in used:
-        return _drain(replace(new, **kept, **{name: getattr(old, name) for name in _HARDWARE}), CHANGED_REASON)
-    if old.state is NodeState.DRAIN and old.reason in {REMOVED_REASON, CHANGED_REASON}:
-        kept |= {"state": NodeState.UP, **{name: getattr(new, name) for name in _REASON}}
-    return replace(new, **kept)
+    is_set = old.set_features is not None or old.set_weight is not None
+    is_leaving = old.state is NodeState.DRAIN and old.reason in {REMOVED_REASON, CHANGED_REASON}
+    if old[:KEPT] == new[:KEPT] and not is_leaving and (keep_set or not is_set):
+        return old
+    found = Node._make((*new[:KEPT], *old[KEPT:]))
+    if old.set_features is not None:
+        found = found._replace(features=old.set_features) if keep_set else found._replace(set_features=None)
+    if old.set_weight is not None:
+        found = found._replace(weight=old.set_weight) if keep_set else found._replace(set_weight=None)
+    if new.name in used and is_other(old, new):
+        return _drain(found._replace(**{name: getattr(old, name) for name in _HARDWARE}), CHANGED_REASON)
+    if is_leaving:
+        reason = {name: getattr(new, name) for name in ("reason", "reason_uid", "reason_time")}
+        return found._replace(state=NodeState.UP, **reason)
+    return found
 
 
 def leave(node: Node, config: ClusterConfig) -> Node:
@@ -227,7 +234,7 @@ def leave(node: Node, config: ClusterConfig) -> Node:
 
 def _drain(node: Node, reason: str) -> Node:
     """Drain a node unless it is not up."""
-    return replace(node, state=NodeState.DRAIN, reason=reason) if node.state is NodeState.UP else replace(node)
+    return node._replace(state=NodeState.DRAIN, reason=reason) if node.state is NodeState.UP else node
 
 
 def is_other(old: Node, new: Node) -> bool:
@@ -235,9 +242,15 @@ def is_other(old: Node, new: Node) -> bool:
     return _hardware(old) != _hardware(new)
 
 
-def _offered_by(nodes: Iterable[Node], partitions: Iterable[Partition]) -> object:
-    """Give all that determines which requests a machine can serve."""
-    return [*map(_offer, nodes)], {part.name: replace(part, state=PartitionState.UP) for part in partitions}
+def _offer_the_same(before: Sequence[Node], after: Sequence[Node]) -> bool:
+    """Whether nodes can serve the same requests."""
+    pairs = zip(before, after, strict=True)
+    return len(before) == len(after) and all(old is new or old[:KEPT] == new[:KEPT] for old, new in pairs)
+
+
+def _offered_by(partitions: Iterable[Partition]) -> dict[str, Partition]:
+    """Give all of partitions that determines which requests they can serve."""
+    return {part.name: replace(part, state=PartitionState.UP) for part in partitions}
 
 
 class NodeMapping:
@@ -250,8 +263,10 @@ class NodeMapping:
 
     def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
         self._same = list(before) == list(after)
-        node_index = {name: index for index, name in enumerate(after)}
-        self._bits = [1 << node_index[name] if name in node_index else 0 for name in before]
+        self._bits: list[int] = []
+        if not self._same:
+            node_index = {name: index for index, name in enumerate(after)}
+            self._bits = [1 << node_index[name] if name in node_index else 0 for name in before]
 
     def bitmap(self, nodes: int) -> int:
         """Map a bitmap of nodes."""

@@ -2,7 +2,8 @@
 
 Records are dataclasses and named tuples with fields that are whole numbers, truth values, text, enumerations, other
 records, or tuples, sets and mappings of these. Fields at their defaults are left out. Whole numbers that are too large
-for some readers of JSON, such as node bitmaps, are written as text, ``0x…``.
+for some readers of JSON, such as node bitmaps, are written as text, ``0x…``. Named tuples that follow one another and
+differ in their first field only, such as a machine's nodes, are one record, where this field lists its values.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import partial
+from operator import is_
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -179,6 +181,61 @@ class _Several(Shape):
         return self._kind(data if item.same.issuperset(map(type, data)) else map(item.decode, data))
 
 
+class _Alike(_Several):
+    """Tuples of named tuples whose first field is text, a name.
+
+    A machine has tens of thousands of nodes and few kinds of them: the fields that a run of them shares are checked and
+    converted once. What is shared is the same object, as `decode` and readers of slurm.conf make it.
+    """
+
+    def __init__(self, kind: type, item: Record) -> None:
+        super().__init__(kind, item)
+        self._record = item
+        self._name = next(iter(item.fields))
+
+    def problem(self, value: object) -> str:
+        if not isinstance(value, tuple):
+            return super().problem(value)
+        kind: Any = self._record.kind
+        shared: tuple[object, ...] = ()
+        for one in value:
+            if type(one) is kind and type(one[0]) is str and _is_same(one[1:], shared):
+                continue
+            if problem := self._record.problem(one):
+                return problem
+            shared = one[1:]
+        return ""
+
+    def encode(self, value: Any) -> Any:
+        found: list[dict[str, Any]] = []
+        names: list[str] = []
+        shared: tuple[object, ...] = ()
+        for one in value:
+            if not found or not _is_same(one[1:], shared):
+                names, shared = [], one[1:]
+                found.append({**self._record.encode(one), self._name: names})
+            names.append(one[0])
+        return [one if len(one[self._name]) > 1 else {**one, self._name: one[self._name][0]} for one in found]
+
+    def decode(self, data: Any) -> Any:
+        if not isinstance(data, list):
+            return super().decode(data)
+        found: list[Any] = []
+        for one in data:
+            names = one.get(self._name) if isinstance(one, dict) else None
+            if isinstance(names, list):
+                shared = self._record.decode({**one, self._name: ""})[1:]
+                found += [tuple.__new__(self._record.kind, (name, *shared)) for name in names]
+            else:
+                found.append(self._record.decode(one))
+        return tuple(found)
+
+
+def _is_same(some: tuple[object, ...], other: tuple[object, ...]) -> bool:
+    """Whether two tuples have the same objects; equal ones are not enough: ``1 == True``."""
+    return len(some) == len(other) and all(map(is_, some, other))
+
+
 class _Pair(Shape):
     """Tuples of fixed length."""
 
@@ -236,11 +293,14 @@ class Record(Shape):
     """
 
     def __init__(self, kind: type) -> None:
-        self._kind = kind
+        self.kind = kind
         hints = get_type_hints(kind)
         self._defaults = _defaults(kind)
         #: Shapes of the fields by name, of a dataclass only those that are arguments of its constructor.
         self.fields: dict[str, Shape] = {name: shape_of(hints[name]) for name in self._defaults}
+        #: Whether it is a named tuple that begins with a text, which is always given.
+        first = next(iter(self._defaults), "")
+        self.has_name = issubclass(kind, tuple) and hints[first] is str and self._defaults[first] is MISSING
         self._needed = frozenset(name for name, default in self._defaults.items() if default is MISSING)
         #: What `decode` fills, where a field has its place there, with its shape if its data may not be its value, and
         #: what makes the record: of a tuple the list of its items, else the arguments by name.
@@ -260,8 +320,8 @@ class Record(Shape):
 
     def problem(self, value: object) -> str:
         """See `Shape`."""
-        if type(value) is not self._kind:
-            return f": {_show(value)} is no {self._kind.__name__}"
+        if type(value) is not self.kind:
+            return f": {_show(value)} is no {self.kind.__name__}"
         for name, shape in self.fields.items():
             if problem := shape.problem(getattr(value, name)):
                 return f".{name}{problem}"
@@ -298,7 +358,7 @@ class Record(Shape):
         """Say which field there is not, or is missing."""
         unknown = [name for name in names if name not in self.fields]
         if unknown:
-            return f": {self._kind.__name__} has no {min(unknown)}"
+            return f": {self.kind.__name__} has no {min(unknown)}"
         missing = next(name for name in self.fields if name in self._needed and name not in names)
         return f".{missing} is missing"
 
@@ -346,7 +406,10 @@ def _make(kind: Any) -> Shape:
     if origin in {Union, UnionType}:
         return _Either([shape_of(one) for one in args])
     if origin is tuple:
-        return _Several(tuple, shape_of(args[0])) if args[-1] is Ellipsis else _Pair([shape_of(one) for one in args])
+        if args[-1] is not Ellipsis:
+            return _Pair([shape_of(one) for one in args])
+        item = shape_of(args[0])
+        return _Alike(tuple, item) if isinstance(item, Record) and item.has_name else _Several(tuple, item)
     if origin is frozenset:
         return _Several(frozenset, shape_of(args[0]))
     if origin in {dict, Mapping}:

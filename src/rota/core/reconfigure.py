@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.core.accounts.policy import AccountingPolicy
 from rota.core.limits.licenses import read_licenses
@@ -60,23 +60,26 @@ def change_machine(cluster: Cluster) -> bool:
     return True
 
 
-def set_of_node(cluster: Cluster, index: int, features: tuple[str, ...] | None, weight: int | None) -> None:
-    """Set features and weight of a node until slurm.conf is read again; ``None``: they stay.
+def set_of_nodes(
+    cluster: Cluster, which: Collection[int], features: tuple[str, ...] | None, weight: int | None
+) -> None:
+    """Set features and weight of some nodes until slurm.conf is read again; ``None``: they stay.
 
     Raises:
         RequestError: the weight is out of bounds, or running jobs do not allow it.
     """
     nodes = cluster.state.nodes
-    before = node = nodes[index]
+    before, changes = nodes.copy(), dict[str, Any]()
     if features is not None:
-        node = replace(node, set_features=features)
+        changes["set_features"] = features
     if weight is not None:
         if not 0 <= weight < 2**32:
             raise RequestError(f"a weight of {weight} is out of bounds", Errno.INVALID_EVENT)
-        node = replace(node, set_weight=weight)
-    nodes[index] = node
+        changes["set_weight"] = weight
+    for index in which:
+        nodes[index] = nodes[index]._replace(**changes)
     if not change_machine(cluster):
-        nodes[index] = before
+        nodes[:] = before
         raise RequestError("running jobs do not allow it: let them end first", Errno.REQUESTED_PART_CONFIG_UNAVAILABLE)
 
 

@@ -59,6 +59,7 @@ _PLAIN = (
     "planned_start",
     "is_attracted",
 )
+_NODES = tuple[Node, ...]
 _OF_RECORD = ("units", "time_limit", "priority", "planned_start")
 
 
@@ -71,7 +72,7 @@ def save(engine: Engine) -> dict[str, Any]:
         "now": state.now,
         "boot_time": state.boot_time,
         "last_priority": cluster.last_priority,
-        "nodes": [shape_of(Node).encode(node) for node in state.nodes],
+        "nodes": shape_of(_NODES).encode(state.nodes),
         "partitions": [shape_of(Partition).encode(part) for part in state.partitions.values()],
         "leaving_nodes": [state.nodes[index].name for index in indices(state.leaving_nodes)],
         "leaving_partitions": sorted(state.leaving_partitions),
@@ -183,7 +184,7 @@ def _restore(engine: Engine, saved: Mapping[str, Any]) -> None:
 def _restore_machine(cluster: Cluster, saved: Mapping[str, Any]) -> Machine:
     """Set the machine of slurm.conf, with what was set of it, and the nodes and partitions that jobs still use."""
     state, jobs = cluster.state, saved["jobs"]
-    nodes: list[Node] = [shape_of(Node).decode(one) for one in saved["nodes"]]
+    nodes: tuple[Node, ...] = shape_of(_NODES).decode(saved["nodes"])
     partitions: list[Partition] = [shape_of(Partition).decode(one) for one in saved["partitions"]]
     state.deleted_partitions = frozenset(saved["deleted_partitions"])
     move = NodeMapping([node.name for node in nodes], [node.name for node in state.config.nodes])

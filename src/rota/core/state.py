@@ -81,10 +81,9 @@ class ClusterState:
         self.partitions: dict[str, Partition] = {}
         #: Names of the partitions of slurm.conf that an administrator has deleted until this is read again.
         self.deleted_partitions: frozenset[str] = frozenset()
-        # Copies: two engines made from one configuration share nothing.
-        nodes = [replace(node) for node in config.nodes]
+        # Copies: two engines made from one configuration share nothing that is written to.
         partitions = {part.name: replace(part) for part in config.partitions}
-        self.set_machine(nodes, partitions, self.make_pool(config, nodes, partitions.values()))
+        self.set_machine(list(config.nodes), partitions, self.make_pool(config, config.nodes, partitions.values()))
         self.boot_time = boot_time
         #: Whether all jobs that can never run are refused, also those that wait in Slurm; see `Engine`.
         self.refuses_impossible = False

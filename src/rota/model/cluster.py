@@ -188,7 +188,7 @@ class ClusterConfig:
         return (
             self.cores_apart
             or any("CR_SOCKET" in text.upper() for text in parameters)
-            or any(have_cores(node.gres) for node in self.nodes)
+            or any(map(have_cores, {node.gres for node in self.nodes}))
         )
 
     def tres(self) -> tuple[str, ...]:

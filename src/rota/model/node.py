@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from typing import NamedTuple
 
 from rota.model.read_only import ReadOnlyDict, read_only
 from rota.model.tres import gres_counts
@@ -23,9 +23,12 @@ class NodeState(Enum):
 
 
 @read_only("nodes are changed by `scontrol update`")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """A compute node. Its index in the configuration is its bit in node bitmaps."""
+class Node(NamedTuple):
+    """A compute node. Its index in the configuration is its bit in node bitmaps.
+
+    A named tuple, since a machine may have tens of thousands: immutable and cheap to make. What slurm.conf says of it
+    comes first; what stays of it when slurm.conf is read again begins with `state`.
+    """
 
     name: str
     #: Logical processors available to jobs, at least 1.
@@ -45,20 +48,25 @@ class Node:
     weight: int = 1
     #: Index of the NodeName line of slurm.conf. ``select/linear`` allocates nodes of earlier lines first.
     line: int = 0
+    #: Size of temporary disk space, MiB.
+    tmp_disk: int = 0
     state: NodeState = NodeState.UP
     #: Why the node is not up, and who set this; empty: not given.
     reason: str = ""
     reason_uid: int = 0
     #: When the reason was set, Unix seconds.
     reason_time: int = 0
-    #: Size of temporary disk space, MiB.
-    tmp_disk: int = 0
     #: Texts of administrators.
     comment: str = ""
     extra: str = ""
     #: What an administrator has set in place of slurm.conf's, until this is read again; ``None``: nothing.
     set_features: tuple[str, ...] | None = None
     set_weight: int | None = None
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """All that slurm.conf says of it, but its name and state: what it can serve."""
+        return self[1:KEPT]
 
     @property
     def cpus_effective(self) -> int:
@@ -73,6 +81,10 @@ class Node:
             ValueError: they are not written as GRES are.
         """
         return _gres_counts(self.gres)
+
+
+#: Where in a node begins what is kept of it when slurm.conf is read again: its state, and what administrators have set.
+KEPT = Node._fields.index("state")
 
 
 @lru_cache(maxsize=1024)  # a machine has few kinds of nodes

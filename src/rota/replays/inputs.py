@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: Keys of slurm.conf that say what there is, not how it is given out.
 _OF_MACHINE = ("licenses",)
 #: Attributes of nodes that say what the node is: all but those by which one is chosen before another.
-_OF_NODE = [one.name for one in fields(Node) if one.name not in {"weight", "set_weight", "line"}]
+_OF_NODE = [name for name in Node._fields if name not in {"weight", "set_weight", "line"}]
 #: Fields of requests that are columns of every trace.
 _COLUMNS = frozenset({"num_cpus", "time_limit", "user_id", "group_id", "user", "account"})
 _DEFAULTS = JobSpec()

@@ -14,16 +14,15 @@ from rota.core.jobs.transitions import Trigger, change_state
 from rota.core.machine import leave
 from rota.model import JobState, NodeState, PolicyError, Reason, RequestError
 from rota.model.job_state import RUNS
-from rota.model.read_only import write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from rota.core.cluster import Cluster
     from rota.core.job import Job
     from rota.core.job_view import PluginJob
     from rota.core.jobs.new_jobs import Place
-    from rota.model import JobSpec, Node
+    from rota.model import JobSpec
 
 
 class AskedScheduler(Scheduler, Protocol):
@@ -235,14 +234,14 @@ class Lifecycle:
                 else:
                     self._end_pending(job, Trigger.CANCEL, Reason.DEPENDENCY_NEVER_SATISFIED)
 
-    def update_node(self, node: Node, node_state: NodeState, reason: str, uid: int) -> bool:
-        """Set the state of a node; its jobs are stopped if it is down.
+    def update_nodes(self, which: Iterable[int], node_state: NodeState | None, reason: str, uid: int) -> bool:
+        """Set the state of nodes; the jobs of those that are down are stopped.
 
         A node that is about to be removed or changed, as slurm.conf has changed, is drained if it would be up.
 
         Args:
-            node: The node.
-            node_state: The state.
+            which: The nodes' indices.
+            node_state: The state; ``None``: that of each stays.
             reason: Why; empty: as before, or none if it is up.
             uid: User id of the user who asks.
 
@@ -250,14 +249,19 @@ class Lifecycle:
             Whether nodes of reservations have been replaced.
         """
         state = self.state
-        index = state.node_index[node.name]
-        write(node, state=node_state)
-        if node_state is NodeState.UP or reason:
-            write(node, reason=reason, reason_uid=uid if reason else 0, reason_time=state.now if reason else 0)
-        if state.leaving_nodes >> index & 1:
-            state.nodes[index] = leave(node, state.config)
-        if node_state is NodeState.DOWN:
-            self.runs.lose_node(index)
+        by, at = (uid, state.now) if reason else (0, 0)
+        lost = 0
+        for index in which:
+            node = state.nodes[index]
+            if node_state is not None:
+                node = node._replace(state=node_state)
+            if node.state is NodeState.UP or reason:
+                node = node._replace(reason=reason, reason_uid=by, reason_time=at)
+            if node.state is NodeState.DOWN:
+                lost |= 1 << index
+            state.nodes[index] = leave(node, state.config) if state.leaving_nodes >> index & 1 else node
+        if lost:
+            self.runs.lose_nodes(lost)
         state.refresh_pool()
         self.queue.touch()
         return self.cluster.reservations.replace_nodes()

@@ -380,10 +380,10 @@ class Runs:
             one.started(job)
         self._queue.changed = True
 
-    def lose_node(self, index: int) -> None:
-        """Stop the jobs on a node that is down: they are requeued if they may be, else they fail."""
+    def lose_nodes(self, nodes: int) -> None:
+        """Stop the jobs on nodes (bitmap) that are down: they are requeued if they may be, else they fail."""
         for job in self._state.running.hand_out():
-            if job.alloc_nodes >> index & 1:
+            if job.alloc_nodes & nodes:
                 requeued = self.may_requeue(job.spec)
                 self.stop(job, Trigger.REQUEUE if requeued else Trigger.NODE_LOST, Reason.NODE_DOWN, SIGKILL)
 

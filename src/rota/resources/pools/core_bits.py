@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rota.model import Node
+    from rota.resources.node_kinds import NodeKinds
     from rota.resources.pools.near_cores import Usable
     from rota.resources.requests.needs import Needs
     from rota.resources.view import View
@@ -54,20 +55,18 @@ class CoreBits:
     """The cores of the nodes of a machine.
 
     Args:
-        nodes: The nodes.
-        threads: Number of processors of a core, for each node.
+        nodes: The nodes by their kinds.
         first_row: Index of the first row of cores in a view.
     """
 
-    def __init__(self, nodes: Sequence[Node], threads: NDArray[np.int64], first_row: int) -> None:
-        self._shapes = [_shape_of(node, int(count)) for node, count in zip(nodes, threads, strict=True)]
+    def __init__(self, nodes: NodeKinds, first_row: int) -> None:
+        self._shapes = nodes.values(_shape_of)
         most = max((one.sockets * one.per_socket for one in self._shapes), default=0)
         count = -(-most // BITS)
         #: The rows of cores in a view.
         self.rows = slice(first_row, first_row + count)
         #: All cores that jobs may have.
-        offered = [_offered(shape, node.core_spec_count) for shape, node in zip(self._shapes, nodes, strict=True)]
-        self.whole: View = np.array([in_rows(bits, count) for bits in offered], np.uint32).T.reshape(count, -1)
+        self.whole: View = nodes.array(lambda node: in_rows(_offered(node), count), np.uint32)
         self._count = count
 
     def shape(self, node: int) -> tuple[int, int, int]:
@@ -248,19 +247,30 @@ def _block(sockets: list[list[int]], cores: int) -> list[int]:
     return chosen
 
 
-def _shape_of(node: Node, threads: int) -> _Shape:
+def threads_of_core(node: Node) -> int:
+    """Give the number of processors of a core.
+
+    ``CPUs`` may be the number of cores even if they have several threads, and if it is more than there are threads,
+    nothing is known of cores: each processor is one.
+    """
+    return min(max(node.cpus // (node.sockets * node.cores_per_socket), 1), node.threads_per_core)
+
+
+def _shape_of(node: Node) -> _Shape:
     """Give the cores of a node; if it has more processors than it says it has cores for, each is one."""
+    threads = threads_of_core(node)
     return _Shape(node.sockets, max(node.cores_per_socket, -(-node.cpus // (node.sockets * threads))), threads)
 
 
-def _offered(shape: _Shape, core_spec_count: int) -> int:
+def _offered(node: Node) -> int:
     """Give the cores of a node that are for jobs: as in Slurm the last ones of its sockets, in turn, are not."""
+    shape = _shape_of(node)
     bits = (1 << shape.sockets * shape.per_socket) - 1
     places = (
         socket * shape.per_socket + core
         for core in reversed(range(shape.per_socket))
         for socket in reversed(range(shape.sockets))
     )
-    for place, _ in zip(places, range(core_spec_count), strict=False):
+    for place, _ in zip(places, range(node.core_spec_count), strict=False):
         bits &= ~(1 << place)
     return bits

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rota.resources.pools.core_bits import CoreBits
+from rota.resources.pools.core_bits import CoreBits, threads_of_core
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from rota.model import Node
+    from rota.resources.node_kinds import NodeKinds
     from rota.resources.pools.near_cores import Usable
     from rota.resources.requests.needs import Needs, SocketNeeds
     from rota.resources.view import View
@@ -32,39 +32,30 @@ class Cores:
     """Cores and sockets of the nodes of a machine; all arrays have an element for each node.
 
     Args:
-        nodes: The nodes.
+        nodes: The nodes by their kinds.
         parameters: ``SelectTypeParameters`` in capitals.
         shared: Whether jobs may share cores; a job then gets as few sockets as its processors need.
     """
 
-    def __init__(self, nodes: Sequence[Node], parameters: str, *, shared: bool) -> None:
-        self._sockets = np.array([node.sockets for node in nodes], np.int64)
-        self._per_socket = np.array([node.cores_per_socket for node in nodes], np.int64)
-        #: Number of processors of a core. ``CPUs`` may be the number of cores even if they have several threads, and if
-        #: it is more than there are threads, nothing is known of cores: each processor is one.
-        self._threads = np.array(
-            [min(max(node.cpus // (node.sockets * node.cores_per_socket), 1), node.threads_per_core) for node in nodes],
-            np.int64,
-        )
+    def __init__(self, nodes: NodeKinds, parameters: str, *, shared: bool) -> None:
+        self._sockets = nodes.array(lambda node: node.sockets)
+        self._per_socket = nodes.array(lambda node: node.cores_per_socket)
+        #: Number of processors of a core.
+        self.threads = nodes.array(threads_of_core)
         self._by_socket = "CR_SOCKET" in parameters
         self._deals = self._by_socket and not shared
         #: Number of processors that no other job uses if a job has one of them.
-        self.granule = self._threads
+        self.granule = self.threads
         if self._by_socket:
-            self.granule = np.array([max(node.cpus // node.sockets, 1) for node in nodes], np.int64)
+            self.granule = nodes.array(lambda node: max(node.cpus // node.sockets, 1))
         #: Whether a job is allocated all of these; with ``CR_CPU`` only those that it uses count.
         self.by_core = "CR_CPU" not in parameters
         if not self.by_core:
-            self.granule = np.minimum(self.granule, [node.threads_per_core for node in nodes])
+            self.granule = np.minimum(self.granule, nodes.array(lambda node: node.threads_per_core))
         #: Whether it is more than 1 on any node.
         self.granular = bool((self.granule > 1).any())
         #: Which cores are free; ``None``: only their number is known.
         self.bits: CoreBits | None = None
-
-    @property
-    def threads(self) -> NDArray[np.int64]:
-        """Number of processors of a core."""
-        return self._threads
 
     def choose(
         self, needs: Needs, view: View, picked: Sequence[tuple[int, int]], near: Sequence[Usable | None] = ()
@@ -90,7 +81,7 @@ class Cores:
             sockets: What it needs of sockets.
         """
         threads = self._used_threads(threads_per_core)
-        used: NDArray[np.int64] = self.granule // self._threads * threads
+        used: NDArray[np.int64] = self.granule // self.threads * threads
         if self._by_socket and sockets is not None and sockets.tasks:
             used = np.minimum(used, _most_tasks(sockets, per_task, threads) * per_task)
         return used.clip(1)
@@ -176,14 +167,14 @@ class Cores:
         if asked.tasks:
             tasks = np.minimum(cores * threads, _most_tasks(asked, per_task, threads)).sum(axis=0)
             cpus = np.minimum(cpus, tasks * per_task)
-            cpus[asked.tasks > self._per_socket * self._threads] = 0
+            cpus[asked.tasks > self._per_socket * self.threads] = 0
         enough = (cores > 0).sum(axis=0) >= asked.sockets
         usable: NDArray[np.int64] = np.where(enough, np.minimum(cpus, free), 0)
         return usable
 
     def _spread(self, free: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """Distribute free cores to sockets: a row for each socket, a column for each node."""
-        cores = free.astype(np.int64) // self._threads
+        cores = free.astype(np.int64) // self.threads
         socket = np.arange(int(self._sockets.max()))[:, None]
         if self._by_socket:
             return np.where(socket < cores // self._per_socket, self._per_socket, 0)
@@ -191,7 +182,7 @@ class Cores:
         return np.where(socket < self._sockets, small + (socket < many), 0)
 
     def _used_threads(self, threads_per_core: int) -> NDArray[np.int64]:
-        threads: NDArray[np.int64] = np.minimum(threads_per_core or self._threads, self._threads)
+        threads: NDArray[np.int64] = np.minimum(threads_per_core or self.threads, self.threads)
         return threads
 
 

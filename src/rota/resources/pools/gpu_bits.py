@@ -15,11 +15,12 @@ from rota.resources.pools.bits import BITS, in_rows, ones, read_bits
 from rota.resources.pools.near_cores import Group
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from rota.model import Node
+    from rota.resources.node_kinds import NodeKinds
     from rota.resources.view import View
 
 #: A configuration may say any number.
@@ -30,22 +31,22 @@ class GpuBits:
     """The GPUs of the nodes of a machine.
 
     Args:
-        nodes: The nodes.
+        nodes: The nodes by their kinds.
         gres_rows: Rows in which each kind of GRES is counted.
         first_row: Index of the first row of GPUs in a view.
     """
 
-    def __init__(self, nodes: Sequence[Node], gres_rows: Mapping[str, int], first_row: int) -> None:
+    def __init__(self, nodes: NodeKinds, gres_rows: Mapping[str, int], first_row: int) -> None:
         #: The GPUs of each node.
-        self.groups = [tuple(_groups_of(node)) for node in nodes]
-        every = [sum(one.gpus for one in groups) for groups in self.groups]
-        self._count = -(-max((bits.bit_length() for bits in every), default=0) // BITS)
+        self.groups = nodes.values(lambda node: tuple(_groups_of(node)))
+        most = max((group.gpus.bit_length() for groups in self.groups for group in groups), default=0)
+        self._count = -(-most // BITS)
         self._gres_rows = gres_rows
         #: The rows of GPUs in a view.
         self.rows = slice(first_row, first_row + self._count)
         #: All GPUs.
-        self.whole: View = np.array([in_rows(bits, self._count) for bits in every], np.uint32).T.reshape(
-            self._count, -1
+        self.whole: View = nodes.array(
+            lambda node: in_rows(sum(one.gpus for one in _groups_of(node)), self._count), np.uint32
         )
 
     def names(self) -> list[str]:

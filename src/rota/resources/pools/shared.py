@@ -74,15 +74,16 @@ class SharedNodePool(PackedPool):
         #: Whether memory is allocated; else it does not matter.
         self._counts_memory = "MEMORY" in parameters
         self._requests = Requests(config, nodes, counts_memory=self._counts_memory, make=self._on_feasible_nodes)
+        of_nodes = self._requests.node_kinds
         #: Row of each kind of GRES.
         self._gres_rows = self._requests.gres_rows
         cpus = self._requests.whole[CPU]
         self._rows = CoreRows(config.partitions, cpus, len(self._requests.whole))
         shared = self._rows.count > 0
-        self._cores = Cores(nodes, parameters, shared=shared)
+        self._cores = Cores(of_nodes, parameters, shared=shared)
         #: The same for partitions with ``SelectTypeParameters`` of their own.
         own = {part.name: part.select_parameters for part in config.partitions if part.select_parameters}
-        self._cores_of = {name: Cores(nodes, text, shared=shared) for name, text in own.items()}
+        self._cores_of = {name: Cores(of_nodes, text, shared=shared) for name, text in own.items()}
         #: Index of the first row of shared cores, after the GRES; and of the row that counts the processors of cores
         #: that are nobody's: that of processors, or one of its own if a part of such a core may count.
         self._first_row, self._core_row = len(self._requests.whole), CPU
@@ -99,14 +100,14 @@ class SharedNodePool(PackedPool):
         #: Which cores are free; ``None``: only their number is known.
         self._bits: CoreBits | None = None
         if config.tells_cores_apart() and not shared:
-            self._bits = CoreBits(nodes, self._cores.threads, len(kinds))
+            self._bits = CoreBits(of_nodes, len(kinds))
             cores, kinds = [*cores, *self._bits.whole], [*kinds, *self._bits.names()]
             for one in (self._cores, *self._cores_of.values()):
                 one.bits = self._bits
         #: Which GPUs are free; ``None``: only their number is known.
         self._gpus: GpuBits | None = None
         if self._bits is not None and "gpu" in self._gres_rows:
-            self._gpus = GpuBits(nodes, self._gres_rows, len(kinds))
+            self._gpus = GpuBits(of_nodes, self._gres_rows, len(kinds))
             cores, kinds = [*cores, *self._gpus.whole], [*kinds, *self._gpus.names()]
         #: Which GPUs are near which cores; ``None``: they are not told apart.
         self._near: NearGpus | None = None
@@ -115,7 +116,7 @@ class SharedNodePool(PackedPool):
         super().__init__(nodes, np.vstack((self._requests.whole, *cores)), kinds)
         if self._bits is not None:  # those of GPUs come last
             self._bit_rows = slice(self._bits.rows.start, len(kinds))
-        self._weight = np.array([node.weight for node in nodes], np.int64)
+        self._weight = of_nodes.array(lambda node: node.weight)
         #: Numbers of node request classes.
         self._node_request_classes: dict[Hashable, int] = {}
         self._numbers = count()

@@ -9,6 +9,7 @@ Over 400 lines: most of them name fields, of a request and of what is made of it
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -17,6 +18,7 @@ import numpy as np
 from rota.model import Errno, RequestError
 from rota.model.constraint import parse_constraint
 from rota.model.tres import gres_counts
+from rota.resources.node_kinds import NodeKinds
 from rota.resources.nodeset import from_mask, indices, to_mask
 from rota.resources.requests.needs import ALL, NONE, Gres, GresTasks, Needs, SocketNeeds
 from rota.resources.requests.request_class import RequestClass
@@ -72,21 +74,21 @@ class Requests(Generic[T]):
             or any((*self._gpu_defaults, part.def_cpu_per_gpu, part.def_mem_per_gpu))
         )
         self._switches = Switches(config.switches, nodes) if config.has_tree() else None
-        gres = [node.gres_counts for node in nodes]
+        #: The nodes by their kinds.
+        self.node_kinds = of_nodes = NodeKinds(nodes)
         #: Kinds of GRES: ``gpu`` and, with types, ``gpu:a100``.
-        kinds = dict.fromkeys(kind for counts in gres for kind in counts)
+        kinds = {kind for node in of_nodes.examples for kind in node.gres_counts}
         self.gres_rows = {kind: 2 + number for number, kind in enumerate(sorted(kinds))}
         #: Name of what each row of a view counts.
         self.kinds = ("cpu", "mem", *(f"gres/{kind}" for kind in self.gres_rows))
         #: All resources of the machine: a row for each kind, a column for each node.
         self.whole: View = np.zeros((2 + len(kinds), len(nodes)), np.uint32)
-        self.whole[CPU] = [node.cpus_effective for node in nodes]
-        self.whole[MEMORY] = [max(node.real_memory - node.mem_spec_limit, 0) for node in nodes]
-        for index, counts in enumerate(gres):
-            for kind, number in counts.items():
-                self.whole[self.gres_rows[kind], index] = number
-        #: Sockets, cores of each socket and threads of each core, by node.
-        self._shapes = np.array([[node.sockets, node.cores_per_socket, node.threads_per_core] for node in nodes])
+        self.whole[CPU] = of_nodes.array(lambda node: node.cpus_effective)
+        self.whole[MEMORY] = of_nodes.array(lambda node: max(node.real_memory - node.mem_spec_limit, 0))
+        for kind, row in self.gres_rows.items():
+            self.whole[row] = of_nodes.array(partial(_number_of, kind))
+        #: Sockets, cores of each socket and threads of each core: a column for each node.
+        self._shapes = of_nodes.array(lambda node: (node.sockets, node.cores_per_socket, node.threads_per_core))
         self._node_index = {node.name: index for index, node in enumerate(nodes)}
         self._features: dict[str, int] = {}
         for index, node in enumerate(nodes):
@@ -168,7 +170,7 @@ class Requests(Generic[T]):
         usable = partition.nodes & self._with_memory(spec, counts=counts_memory) & ~self._named(spec.excluded_nodes)
         shape = spec.sockets_per_node, spec.cores_per_socket, spec.threads_per_core
         if any(shape):
-            usable &= from_mask(np.greater_equal(self._shapes, shape).all(axis=1))
+            usable &= from_mask(np.greater_equal(self._shapes.T, shape).all(axis=1))
         allowed, counted = [usable], []
         if constraint is not None:
             allowed = [usable & nodes for nodes in constraint.alternatives(self._having)]
@@ -304,6 +306,10 @@ class Requests(Generic[T]):
             total = self.gres_rows[name] if subtype else None
             found.append(Gres(row, counts[kind], total, tuple(types), gpu=name == "gpu"))
         return tuple(found)
+
+
+def _number_of(kind: str, node: Node) -> int:
+    return node.gres_counts.get(kind, 0)
 
 
 def _counts(text: str) -> dict[str, int]:
