@@ -189,3 +189,38 @@ def test_an_argument_is_as_long_as_linux_lets_it_be(measured: Measured, command:
 @pytest.mark.parametrize("command", ["scontrol hold", "scancel", "scontrol requeue", "scontrol suspend"])
 def test_long_words_are_not_split(measured: Measured, command: str) -> None:
     assert "names more than 5,000 jobs" in _check(measured, [*command.split(), *["[" * 130_000] * 20])
+
+
+_MACHINE = 4_000  # nodes: what changes the machine costs about 10 µs for each
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
+    """A large machine with jobs that run and wait."""
+    conf = _CONF.replace("n[0-299]", f"n[0-{_MACHINE - 1}]")
+    with LiveCluster(tmp_path_factory.mktemp("large"), conf) as cluster:
+        for options in ("-H", "-N1 -c4", "-N1 -c4"):
+            cluster.submit(*options.split(), "--wrap", "sleep 1000")
+        found = Measured(cluster)
+        found.cost(["sinfo"])
+        yield found
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "scontrol reconfigure",
+        f"scontrol update nodename=n[0-{_MACHINE - 1}] state=drain reason=odd",
+        f"scontrol update nodename=n[0-{_MACHINE - 1}] state=resume",
+        f"scontrol update nodename=n[0-{_MACHINE - 1}] comment=text",
+        f"scontrol update nodename=n[0-{_MACHINE - 1}] activefeatures=a,b weight=7",
+        "scontrol update partitionname=high nodes=ALL maxtime=30",
+        "scontrol create partitionname=new nodes=n[1-9]",
+        "scontrol delete partitionname=new",
+        "scontrol create reservation reservationname=r1 starttime=now+9hours duration=1 users=root nodecnt=2000",
+        f"sbatch -H --wrap true -x n[0-{_MACHINE // 2}]",
+        "scontrol show node",
+    ],
+)
+def test_a_large_machine_is_changed_at_once(large: Measured, line: str) -> None:
+    _check(large, line.split())

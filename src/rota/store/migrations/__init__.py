@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.store.migrations import version_2, version_3, version_4, version_5, version_6, version_7, version_8
+from rota.store.migrations import version_2, version_3, version_4, version_5, version_6, version_7, version_8, version_9
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,4 +24,5 @@ MIGRATIONS: Mapping[int, Callable[[Operations], None]] = {
     6: version_6.upgrade,
     7: version_7.upgrade,
     8: version_8.upgrade,
+    9: version_9.upgrade,
 }
