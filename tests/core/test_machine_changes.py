@@ -231,6 +231,7 @@ def test_several_nodes_change_as_one_after_the_other(changes: dict[str, Any]) ->
                     rota.send(UpdateNode(name=name, **changes))
             assert not rota.refused
             saved.append(save(rota.engine))
+            assert {rota.engine.state.nodes[index].features for index in (0, 1, 3, 5)} == {changes.get("features", ())}
     assert saved[0] == saved[1]
 
 

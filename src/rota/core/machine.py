@@ -212,7 +212,7 @@ def _updated(old: Node, new: Node, used: Collection[str], *, keep_set: bool) -> 
     """
     is_set = old.set_features is not None or old.set_weight is not None
     is_leaving = old.state is NodeState.DRAIN and old.reason in {REMOVED_REASON, CHANGED_REASON}
-    if old[:KEPT] == new[:KEPT] and not is_leaving and (keep_set or not is_set):
+    if old[:KEPT] == new[:KEPT] and not is_leaving and not is_set:
         return old
     found = Node._make((*new[:KEPT], *old[KEPT:]))
     if old.set_features is not None:
