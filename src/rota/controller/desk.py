@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -165,7 +166,7 @@ class Desk:
             terminal.error(f"{call.words[0]}: error: there is not enough memory: ask for less, or try again later\n")
             return 1
         except Exception as error:  # noqa: BLE001 - a defect must not end the controller
-            self._cluster.log(f"error: {quoted(' '.join(call.words))} of user {call.uid}: {error!r}")
+            self._cluster.log(f"error: {quoted(' '.join(call.words))} of user {call.uid}:\n{traceback.format_exc()}")
             terminal.error(f"{call.words[0]}: error: this is a defect of rota: {error!r}\n")
             return 1
         finally:

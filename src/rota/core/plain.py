@@ -301,8 +301,8 @@ class Record(Shape):
         #: Shapes of the fields by name, of a dataclass only those that are arguments of its constructor.
         self.fields: dict[str, Shape] = {name: shape_of(hints[name]) for name in self._defaults}
         #: Whether it is a named tuple that begins with a text, which is always given.
-        first = next(iter(self._defaults), "")
-        self.has_name = issubclass(kind, tuple) and hints[first] is str and self._defaults[first] is MISSING
+        first, default = next(iter(self._defaults.items()), ("", None))
+        self.has_name = issubclass(kind, tuple) and default is MISSING and hints[first] is str
         self._needed = frozenset(name for name, default in self._defaults.items() if default is MISSING)
         #: What `decode` fills, where a field has its place there, with its shape if its data may not be its value, and
         #: what makes the record: of a tuple the list of its items, else the arguments by name.
