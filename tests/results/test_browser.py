@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from web.browser import CHROMIUM, DRAWN
+from web.browser import DRAWN
 
 from results.conftest import EVENTS
 from rota.replays.failures import read_failures
@@ -171,10 +171,7 @@ PLAN = """() => {
   return { seen };
 }"""
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: pages are not looked at"),
-]
+pytestmark = pytest.mark.browser
 
 
 def look(browser: Browser, page: Path, check: str = "() => ({})") -> dict[str, Any]:

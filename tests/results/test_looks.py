@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from web.browser import CHROMIUM
 
 from rota.results.report import write_comparison, write_report
 
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 
     from results.conftest import MakeHistory, MakeResult, MakeSchedule, RandomLog
     from rota.results.schedule import ReplayResult, Schedule
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 
 #: What is wider than the room that it has, by its label or identifier.
 CUT_OFF = """[...document.querySelectorAll("body, .scroll, .chart, .uplot, .key")]

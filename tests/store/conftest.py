@@ -41,7 +41,8 @@ def _server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def _run(program: str, *words: str) -> None:
-    as_user = [shutil.which("runuser") or "runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    runuser = shutil.which("runuser", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")  # not on the path of all users
+    as_user = [runuser or "runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
     command = [*as_user, str(_PROGRAMS[-1] / program), *words]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/")
 

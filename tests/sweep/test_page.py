@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from web.browser import CHROMIUM, DRAWN
+from web.browser import DRAWN
 
 from rota.results.provenance import Provenance, SourceFile
 from rota.sweep.axes import Axis
@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
     from web.browser import Browser
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium"),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 AXES = (Axis("bf_max_job_test", ("10", "50", "500")), Axis("scheduler", ("sched/easy", "sched/backfill")))
 PROVENANCE = Provenance(files=(SourceFile(role="workload", path="<month>.swf", sha256="0" * 64),))
 #: Elements that are wider than what they are in, and those beyond the right edge that cannot be scrolled to.

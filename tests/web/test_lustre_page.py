@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from api.services import running
 
-from web.browser import CHROMIUM, CLICK, ROWS
+from web.browser import CLICK, ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     #: Starts a service, and gives its address.
     Serve = Callable[..., str]
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: pages are not looked at"),
-]
+pytestmark = pytest.mark.browser
 MB = 1_000_000
 #: How many fields of the heat map are painted, by target.
 PAINTED = """(() => { const { picture, data } = window.rota.heat;

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rota.testing.live import LiveCluster, virtual_nodes
-from web.browser import CHROMIUM, CLICK, ROWS
+from web.browser import CLICK, ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
     from web.browser import Browser
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: pages are not looked at"),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @contextmanager
