@@ -20,7 +20,7 @@ import subprocess
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from rota.store import Database
 from rota.store.location import database_url
@@ -165,9 +165,12 @@ class LiveCluster:
         return {record["job_id"]: record for record in self.records()}
 
     def pid(self) -> int | None:
-        """Give the process id of the controller; ``None``: there is none."""
+        """Give the process id of the controller; ``None``: there is none, or it has nothing to do but end."""
         try:
-            pid = int((self.state / "lock").read_text())
+            with (self.state / "lock").open() as file:
+                if not _is_locked(file):
+                    return None
+                pid = int(file.read())
             os.kill(pid, 0)
         except (OSError, ValueError):
             return None
@@ -208,6 +211,14 @@ class LiveCluster:
             if time.monotonic() > until:
                 raise AssertionError("this has not become true")
             time.sleep(0.02)
+
+
+def _is_locked(file: TextIO) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
 
 
 def _checked(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
