@@ -161,3 +161,4 @@ def test_components_of_heterogeneous_jobs_are_told(log_file: LogFile) -> None:
     log = read_workload(log_file(text_of(with_number(7, JobID="7+0"), with_number(8, JobID="7+1"))))
     (note,) = (one for one in log.notes if "heterogeneous" in one)
     assert note.startswith("warning: 2 lines are components of 1 heterogeneous jobs, the first of them 7+0")
+    assert [log.number_of(name) for name in ("7+0", "7+1", "7+2")] == [7, 8, None]

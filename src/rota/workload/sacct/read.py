@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from rota.model import JobSpec
     from rota.workload.fields import IntColumn
 
-_TASK = re.compile(r"\d+_\d+", re.ASCII)
+#: A task of an array, or a component of a heterogeneous job.
+_TASK = re.compile(r"\d+[_+]\d+", re.ASCII)
 #: Numbers of tasks have at most this many digits.
 _DIGITS = 15
 #: If not more than one job in so many is of another cluster, its line is odd; else the file is of several.
