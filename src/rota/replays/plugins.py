@@ -15,7 +15,7 @@ from rota.loader import PluginHost
 from rota.model import InputError
 from rota.resources import shares_nodes
 from rota.results.provenance import SourceFile, source_files
-from rota.runtime.boot import Plugins
+from rota.runtime.boot import Plugins, load_named
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
@@ -51,8 +51,10 @@ def load_plugins(stack: ExitStack, scenario: Scenario) -> tuple[PluginHost, Plug
     """
     options = scenario.options
     host = stack.enter_context(PluginHost(options.plugin_dir, report=options.report))
-    priority, sched = host.load(options.priority), host.load(options.scheduler)
-    select = host.load(options.select) if shares_nodes(scenario.config) else None
+    config = scenario.config
+    priority = load_named(host, config, "PriorityType", options.priority)
+    sched = load_named(host, config, "SchedulerType", options.scheduler)
+    select = load_named(host, config, "SelectType", options.select) if shares_nodes(config) else None
     return host, Plugins(priority, sched, select)
 
 

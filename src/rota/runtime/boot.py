@@ -8,7 +8,8 @@ from rota.config.plugins import PluginTypes, plugin_dirs, plugin_types
 from rota.core import Engine
 from rota.core.effects import Log, PluginFault
 from rota.core.snapshot import restore, save
-from rota.loader import PluginHost
+from rota.loader import PluginHost, PluginRefusedError
+from rota.model import PluginError
 from rota.resources import shares_nodes
 from rota.sacctmgr import first_tree
 
@@ -92,6 +93,22 @@ def state_of(engine: Engine) -> dict[str, Any]:
     return save(engine)
 
 
+def load_named(host: PluginHost, config: ClusterConfig, key: str, plugin_type: str) -> LoadedPlugin:
+    """Load a plugin that a key of slurm.conf names, or an option in its place.
+
+    Raises:
+        PluginError: it cannot be used; the message names file, line and key if slurm.conf names it and there is none.
+    """
+    try:
+        return host.load(plugin_type)
+    except PluginRefusedError:
+        raise
+    except PluginError as error:
+        if config.get(key) != plugin_type:
+            raise
+        raise PluginError(str(config.error(key, str(error)))) from None
+
+
 def boot_live(
     stack: ExitStack,
     config: ClusterConfig,
@@ -120,8 +137,9 @@ def boot_live(
     warnings: list[str] = []
     types = plugin_types(config, LIVE_PLUGINS)
     host = stack.enter_context(PluginHost(plugin_dirs(config, warnings), report=report))
-    priority, sched = host.load(types.priority), host.load(types.sched)
-    select = host.load(types.select) if shares_nodes(config) else None
+    priority = load_named(host, config, "PriorityType", types.priority)
+    sched = load_named(host, config, "SchedulerType", types.sched)
+    select = load_named(host, config, "SelectType", types.select) if shares_nodes(config) else None
     engine, _ = boot(
         config,
         Plugins(priority, sched, select),
