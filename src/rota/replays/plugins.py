@@ -81,7 +81,7 @@ def _imported(plugin: LoadedPlugin) -> dict[str, Path]:
     waiting = [plugin.module]
     while waiting:
         for value in vars(waiting.pop()).values():
-            module = sys.modules.get(value.__module__) if isinstance(value, FunctionType | type) else value
+            module = sys.modules.get(str(value.__module__)) if isinstance(value, FunctionType | type) else value
             if not isinstance(module, ModuleType) or module is plugin.module or module.__name__ in found:
                 continue
             top, file = module.__name__.partition(".")[0], getattr(module, "__file__", None)

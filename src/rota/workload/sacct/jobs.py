@@ -157,10 +157,13 @@ def _objects(values: Sequence[JobSpec | str]) -> NDArray[np.object_]:
 def _numbers(table: Table) -> IntColumn:
     raw = table.columns.get("JobIDRaw") or table.columns["JobID"]
     column = "JobIDRaw" if "JobIDRaw" in table.columns else "JobID"
+    numbers = np.full(len(raw), UNKNOWN)
     for row, text in enumerate(raw):
         if not _JOB_ID.fullmatch(text):
             table.leave_out(row, column, f"{shown(text)} is no job id such as 123 or 123_4")
-    return np.array([int(text) if text.isdecimal() and _JOB_ID.fullmatch(text) else UNKNOWN for text in raw])
+        elif text.isdecimal():
+            numbers[row] = int(text)
+    return numbers
 
 
 def _uids(table: Table) -> NDArray[np.str_]:
