@@ -134,6 +134,10 @@ CONFIGURATIONS: dict[str, tuple[str, str]] = {
         "SchedulerType=easy\nNodeName=n1\nPartitionName=all Nodes=n1\n",
         "{here}/slurm.conf:1: SchedulerType: 'easy' is not a plugin type",
     ),
+    "a priority plugin as scheduler": (
+        "NodeName=n1\nSchedulerType=priority/basic\nPartitionName=all Nodes=n1\n",
+        "{here}/slurm.conf:2: SchedulerType: priority/basic is a plugin of type priority: name one of type sched",
+    ),
     "a priority plugin that is not there": (
         "NodeName=n1\nPartitionName=all Nodes=n1\nPriorityType=priority/fifo\n",
         "{here}/slurm.conf:3: PriorityType: there is no plugin priority/fifo in ",

@@ -21,26 +21,28 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from rota.loader.loaded import LoadedPlugin
+    from rota.model import ClusterConfig
     from rota.replays.options import ReplayOptions
     from rota.replays.scenario import Scenario
     from rota.results.provenance import Provenance
 
 
-def check_types(options: ReplayOptions) -> None:
+def check_types(options: ReplayOptions, config: ClusterConfig) -> None:
     """Refuse plugins of the wrong API; everything else is checked by the host.
 
     Raises:
         InputError: one is of another type than its option asks for.
     """
-    _check_type(options.scheduler, "sched", "scheduler")
-    _check_type(options.priority, "priority", "priority")
-    _check_type(options.select, "select", "select")
+    _check_type(options.scheduler, "sched", "scheduler", config, "SchedulerType")
+    _check_type(options.priority, "priority", "priority", config, "PriorityType")
+    _check_type(options.select, "select", "select", config, "SelectType")
 
 
-def _check_type(plugin_type: str, major: str, option: str) -> None:
+def _check_type(plugin_type: str, major: str, option: str, config: ClusterConfig, key: str) -> None:
     other = plugin_type.partition("/")[0]
     if other != major and other in APIS:
-        raise InputError(f"{plugin_type} is a plugin of type {other}: name one of type {major}", field=option)
+        problem = f"{plugin_type} is a plugin of type {other}: name one of type {major}"
+        raise config.error(key, problem) if config.get(key) == plugin_type else InputError(problem, field=option)
 
 
 def load_plugins(stack: ExitStack, scenario: Scenario) -> tuple[PluginHost, Plugins]:
