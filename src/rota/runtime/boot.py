@@ -8,6 +8,7 @@ from rota.config.plugins import PluginTypes, plugin_dirs, plugin_types
 from rota.core import Engine
 from rota.core.effects import Log, PluginFault
 from rota.core.snapshot import restore, save
+from rota.interfaces import APIS
 from rota.loader import PluginHost, PluginRefusedError
 from rota.model import PluginError
 from rota.resources import shares_nodes
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 #: The plugins of a live cluster where slurm.conf names none.
 LIVE_PLUGINS = PluginTypes("sched/backfill", "priority/basic", "select/cons_tres")
+#: The keys of slurm.conf that name them.
+_KEYS = ("SchedulerType", "PriorityType", "SelectType")
 
 
 class Plugins(NamedTuple):
@@ -137,6 +140,10 @@ def boot_live(
     warnings: list[str] = []
     types = plugin_types(config, LIVE_PLUGINS)
     host = stack.enter_context(PluginHost(plugin_dirs(config, warnings), report=report))
+    for key, major, named in zip(_KEYS, PluginTypes._fields, types, strict=True):
+        other = named.partition("/")[0]
+        if other != major and other in APIS:
+            raise config.error(key, f"{named} is a plugin of type {other}: name one of type {major}")
     priority = load_named(host, config, "PriorityType", types.priority)
     sched = load_named(host, config, "SchedulerType", types.sched)
     select = load_named(host, config, "SelectType", types.select) if shares_nodes(config) else None
