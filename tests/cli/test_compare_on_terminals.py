@@ -11,6 +11,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.console import Console
+
+from rota.cli import compare_tables as tables
+from rota.results.report.comparison import ClassRow
+from rota.results.report.intervals import Interval
+from rota.results.report.metrics import MEAN_WAIT, Difference, MetricRow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +52,21 @@ def test_it_is_as_wide_as_the_terminal(columns: int, rota: Rota, small_log: Path
     assert max(map(len, lines)) > 100 or columns < 180, "there is room for the legend in one line"
     assert all(any(name in line for line in lines) for name in NAMES) or columns < 100
     assert not any("…" in line for line in lines), "cells are folded where they have no room"
+
+
+@pytest.mark.parametrize("width", range(76, 90))
+def test_room_is_taken_from_heads_and_labels_and_not_from_figures(
+    width: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The head of the first column is wider than its labels: where the table just fits, the head is folded."""
+    change = Difference(value=1041.0, interval=Interval(low=402.0, high=1751.0), is_marked=True)
+    wait = MetricRow(metric=MEAN_WAIT, values=(8837.0, 9878.0), differences=(None, change), ratios=(None, 1.12))
+    row = ClassRow(label="1 – 4 h", jobs=8962, wait=wait, slowdown=wait)
+    for table in tables.classes("time", ["sched/easy", "sched/conservative"], [row], width):
+        Console(width=width).print(table)
+    told = capsys.readouterr().out
+    assert max(map(len, told.splitlines())) <= width
+    assert "+00:06:42 to +00:29:11" in told
 
 
 def test_large_figures_have_commas(rota: Rota, tmp_path: Path) -> None:

@@ -130,6 +130,18 @@ CONFIGURATIONS: dict[str, tuple[str, str]] = {
         "{here}/slurm.conf:1: NodeName: 'n[3-1]' is not a list of nod",
     ),
     "no nodes": ("ClusterName=c\n", "{here}/slurm.conf: no nodes are defined: add a NodeName line"),
+    "a scheduler that is none": (
+        "SchedulerType=easy\nNodeName=n1\nPartitionName=all Nodes=n1\n",
+        "{here}/slurm.conf:1: SchedulerType: 'easy' is not a plugin type",
+    ),
+    "a priority plugin as scheduler": (
+        "NodeName=n1\nSchedulerType=priority/basic\nPartitionName=all Nodes=n1\n",
+        "{here}/slurm.conf:2: SchedulerType: priority/basic is a plugin of type priority: name one of type sched",
+    ),
+    "a priority plugin that is not there": (
+        "NodeName=n1\nPartitionName=all Nodes=n1\nPriorityType=priority/fifo\n",
+        "{here}/slurm.conf:3: PriorityType: there is no plugin priority/fifo in ",
+    ),
     "no partitions": ("NodeName=n1\n", "{here}/slurm.conf: no partitions are defined: add a PartitionName line"),
     "a node that is not there": (
         "NodeName=n1 CPUs=8\n\nPartitionName=p Nodes=n[1-2]\n",

@@ -39,6 +39,13 @@ def test_one_node_stays() -> None:
         with_nodes(_CONFIG, "-2")
 
 
+@pytest.mark.parametrize("text", ["2", "2:like=g1", "+", "+x", "+1:like=", "+1:of=g1", ""])
+def test_other_texts_are_refused(text: str) -> None:
+    """A number without a sign may be meant as how many there should be."""
+    with pytest.raises(InputError, match="is neither"):
+        with_nodes(_CONFIG, text)
+
+
 def test_nodes_like_another_one() -> None:
     made = with_nodes(_CONFIG, "+2:like=g1")
     assert [(node.name, node.cpus) for node in made.nodes[3:]] == [("g1-1", 8), ("g1-2", 8)]

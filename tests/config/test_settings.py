@@ -252,6 +252,7 @@ REFUSED = {
     "PartitionName=DEFAULT MaxTime=5": "there is no partition DEFAULT",
     "PartitionName=general MaxTim=5": "MaxTim is no key of a PartitionName line; did you mean MaxTime?",
     "PartitionName=general MaxTime=soon": "--set PartitionName=general MaxTime=soon: MaxTime: 'soon' is not a time",
+    "NodeName=": "names none: write NodeName=… Key=Value",
     "PartitionName=general": "sets nothing: write PartitionName=general Key=Value",
     "PartitionName=general AllowAccounts+=c": "lists on such lines are written whole: write =",
     "PartitionName=general Nodes=n9": "--set PartitionName=general Nodes=n9: Nodes: node n9 is not defined",

@@ -58,3 +58,16 @@ def test_a_partitions_own_preempt_mode_is_no_doubt(mode: str, tmp_path: Path) ->
     told = " ".join(unmodelled(hidden, plugins, {"normal"}))
     assert "DisableRootJobs is not modelled" in told
     assert "ExclusiveUser" not in told
+
+
+def test_thousands_of_memory(tmp_path: Path) -> None:
+    """Slurm 22.05.8 takes K where it keeps 32 bits or more, and no other unit."""
+    text = "NodeName=n1 CPUs=4 RealMemory=10K Weight=2k\nPartitionName=main Nodes=n1 Default=YES\n"
+    (node,) = conf_of(tmp_path, text).nodes
+    assert (node.real_memory, node.weight) == (10240, 2048)
+
+
+@pytest.mark.parametrize("words", ["CPUs=1K", "RealMemory=10M", "RealMemory=K"])
+def test_other_units_are_refused(words: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not a whole number"):
+        conf_of(tmp_path, f"NodeName=n1 {words}\nPartitionName=main Nodes=n1 Default=YES\n")

@@ -105,9 +105,10 @@ def test_more_nodes_start_a_job_sooner(cluster: LiveCluster) -> None:
     assert by_job.keys() == {"2", "3"}
     assert by_job["2"] < 0
     assert by_job["3"] < 0
-    [(jobs, now, then)] = found["groups"].values()
+    [(jobs, now, then, change)] = found["groups"].values()
     assert jobs == 2
     assert then < now
+    assert change["high"] < 0
 
 
 def test_fewer_nodes_leave_jobs_waiting(cluster: LiveCluster) -> None:

@@ -309,7 +309,14 @@ def test_it_goes_down_and_up_with_nothing_done_between(tmp_path: Path) -> None:
     ("conf", "message"),
     [
         ("NodeName=n1 CPUs=x\n", "slurm.conf:1: CPUs: 'x' is not a whole number"),
-        ("SchedulerType=sched/nosuch\nNodeName=n1\nPartitionName=p Nodes=n1\n", "sched/nosuch"),
+        (
+            "SchedulerType=sched/nosuch\nNodeName=n1\nPartitionName=p Nodes=n1\n",
+            "slurm.conf:1: SchedulerType: there is no",
+        ),
+        (
+            "NodeName=n1\nPartitionName=p Nodes=n1\nSchedulerType=priority/basic\n",
+            "slurm.conf:3: SchedulerType: priority/basic is a plugin of type priority",
+        ),
     ],
 )
 def test_a_configuration_that_cannot_be_used(tmp_path: Path, conf: str, message: str) -> None:

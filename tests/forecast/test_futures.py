@@ -170,7 +170,8 @@ def test_the_same_policy_gives_the_same() -> None:
         assert makespan > longest > mean > 0
         assert {(one.mean, one.low, one.high) for one in found.changes.values()} == {(0, 0, 0)}
         assert (found.lost, found.gained) == (0, 0)
-        assert {name: count for name, (count, _, _) in found.groups.items()} == {"ann": 1, "bob": 2}
+        assert {name: count for name, (count, *_) in found.groups.items()} == {"ann": 1, "bob": 2}
+        assert {(one.low, one.high) for *_, one in found.groups.values()} == {(0, 0)}
         assert [one.present for one in found.differences] == [one.other for one in found.differences]
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rota.interfaces import SLURM_SUCCESS
-from rota.model import YEAR
+from rota.model import YEAR, Node
+from rota.model.node import NodeState
 from rota.replays import driver as driver_module
 from rota.testing import cluster, partition, priority, scheduler
 
@@ -226,6 +227,19 @@ def test_jobs_that_can_never_start_are_not_waited_for() -> None:
     machine = cluster(cpus=4, partitions=[partition("batch", max_time=600)])
     sched = with_init(greedy(), lambda ctld: ctld.every(60, lambda: ticks.append(ctld.now)))
     assert starts(play(log_of((0, 100, 1, 100), (0, 100, 1, 6000)), machine, sched=sched)) == {1: 0, 2: None}
+    assert ticks == [60]
+
+
+def test_jobs_for_nodes_that_stay_down_are_not_waited_for() -> None:
+    """As slurm.conf of a real cluster often has some, and a partition may have no others."""
+    ticks: list[int] = []
+    states = (NodeState.UP, NodeState.DOWN, NodeState.DRAIN)
+    nodes = [Node(name=f"n{number}", cpus=4, cores_per_socket=4, state=state) for number, state in enumerate(states)]
+    sched = with_init(greedy(), lambda ctld: ctld.every(60, lambda: ticks.append(ctld.now)))
+    assert starts(play(log_of((0, 100, 4, 100), (0, 100, 8, 100)), cluster(nodes=nodes), sched=sched)) == {
+        1: 0,
+        2: None,
+    }
     assert ticks == [60]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -235,6 +237,38 @@ def test_results_of_an_older_rota_are_compared_by_their_schedules(tmp_path: Path
     longer = replace(case, jobs=[replace(job, options=job.options | {"--mem-per-cpu": "600"}) for job in case.jobs])
     third = replace(longer.result(tmp_path / "c"), inputs=None)
     assert "the content of the workload’s file differs" in compare(results[0], third).doubts()[0]
+
+
+def test_modules_that_a_plugin_imports_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plugin's own file is the same."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    plugin = PLUGIN.format(what="by a helper", priority="own_helper.order(job_ptr)")
+    case = replace(first_case(Random(1)), plugin=plugin)  # noqa: S311 - cases, not secrets
+    case.plugin = case.plugin.replace("\nplugin_type", "\nimport own_helper\n\nplugin_type", 1)
+    results: list[Result] = []
+    for way in ("2**31 - job.job_id", "job.job_id"):
+        (tmp_path / "own_helper.py").write_text(f"def order(job):\n    return {way}  # {'x' * len(results)}\n")
+        monkeypatch.delitem(sys.modules, "own_helper", raising=False)
+        importlib.invalidate_caches()
+        results.append(case.result(tmp_path / f"{len(results)}"))
+    found = compare(*results)
+    assert all("own_helper" in name for name in found.names)
+    (row,) = found.policies()
+    assert row[0] == "File of priority/mine"
+
+
+def test_user_ids_are_told_where_users_have_names(tmp_path: Path) -> None:
+    """Plugins see them."""
+    columns = "JobID|User|UID|Partition|Submit|ElapsedRaw|Timelimit|ReqTRES"
+    (tmp_path / "slurm.conf").write_text(CONF)
+    results = []
+    for uid in (1001, 1002):
+        path = tmp_path / f"{uid}.txt"
+        jobs = (f"{n}|ann|{uid}|main|{1790856000 + n}|60|01:00:00|cpu=1,mem=1G,node=1" for n in range(1, 9))
+        path.write_text("\n".join([columns, *jobs, ""]))
+        results.append(rota.replay(rota.Scenario.from_files(path, config=tmp_path / "slurm.conf")))
+    (doubt,) = compare(*results, names=("a", "b")).doubts()
+    assert "the user id differs" in doubt
 
 
 def test_a_difference_below_the_error_of_the_model_is_not_marked(tmp_path: Path) -> None:

@@ -81,6 +81,13 @@ def test_a_dump_of_later_versions_begins_with_its_qos() -> None:
     assert shares == {("", ""): 60, ("alice", ""): 10, ("alice", "debug"): 1, ("bob", ""): 5}
 
 
+def test_a_dump_of_a_cluster_with_a_classification(tmp_path: Path) -> None:
+    """Slurm dumps it where it was set."""
+    path = tmp_path / "cluster.cfg"
+    path.write_text("Cluster - 'rig':Classification='capability*':Fairshare=1:QOS='normal'\n")
+    assert read_associations([path]).tree.cluster == "rig"
+
+
 def test_commands_of_a_script(tmp_path: Path) -> None:
     text = """\
         sacctmgr -i add account Physics,chem fair=10 org='Uni "X"'   # a comment

@@ -8,7 +8,7 @@ import pytest
 
 from rota.workload import read_workload
 
-from .test_sacct import AGAIN, JOB, text_of, with_number
+from .test_sacct import AGAIN, JOB, NOON, text_of, with_number
 
 if TYPE_CHECKING:
     from .test_sacct import LogFile
@@ -33,7 +33,7 @@ ODD = {
     ),
     "two kinds of times": (
         "JobID|Submit|ElapsedRaw|NCPUS\n7|1790856000|60|8\n8|2026-10-01T12:00:00|60|8\n",
-        "3: Submit: '2026-10-01T12:00:00' is no time: the first one is in Unix seconds",
+        "3: Submit: '2026-10-01T12:00:00' is no time: others are in Unix seconds",
     ),
     "a number of nodes that is none": (
         text_of(JOB, with_number(8, ReqTRES="cpu=8,mem")),
@@ -42,6 +42,26 @@ ODD = {
     "a time that does not exist": (
         text_of(JOB, with_number(8, Submit="2026-03-29T02:30:00")),
         "3: Submit: 2026-03-29T02:30:00 does not exist in Europe/Berlin, whose clocks go forward then: another --time-",
+    ),
+    "an id of a job that is too long": (
+        text_of(JOB, with_number(9**30)),
+        f"3: JobIDRaw: '{9**30}' is no job id such as 123 or 123_4",
+    ),
+    "a time limit of more than all time": (
+        text_of(JOB, with_number(8, Timelimit="999999999999999-00:00:00")),
+        "3: Timelimit: '999999999999999-00:00:00' is no length of time such as 1-12:00:00",
+    ),
+    "more processors than can be counted": (
+        text_of(JOB, with_number(8, ReqTRES=f"cpu={9**30}")),
+        f"3: ReqTRES: 'cpu={9**30}' cannot be read: write it like cpu=8,mem=800M,node=2",
+    ),
+    "fewer processors than none": (
+        text_of(JOB, with_number(8, ReqTRES="cpu=-1")),
+        "3: ReqTRES: 'cpu=-1' cannot be read: write it like cpu=8,mem=800M,node=2",
+    ),
+    "a run that is longer than it was": (
+        text_of(JOB, with_number(8, ElapsedRaw="4294967295")),
+        "3: ElapsedRaw: 4294967295 is longer than from Start to End",
     ),
     "two texts of users, of which either may have the delimiter": (
         "JobID|JobName|Submit|ElapsedRaw|ReqCPUS|Comment\n7|a|1790856000|60|8|x\n8|a|b|1790856000|60|8|x\n",
@@ -58,6 +78,47 @@ def test_one_odd_value_costs_one_job_and_not_the_file(name: str, log_file: LogFi
     assert len(log) == 1
     (note,) = (one for one in log.notes if "left out" in one)
     assert note.startswith(f"warning: a job is left out, of 2 lines: {path}:{expected}")
+
+
+#: Odd values of the first of twenty jobs, and what is said of it.
+ODD_FIRST = {
+    "no time": ({"Start": "NaN"}, "Start: 'NaN' is no time: write 2026-10-01T12:00:00, Unix seconds or Unknown"),
+    "a time in Unix seconds": ({"Submit": "0"}, "Submit: '0' is no time: write 2026-10-01T12:00:00, Unix seconds or"),
+    "another century": ({"Eligible": "2106-02-07T06:28:15"}, "Eligible: '2106-02-07T06:28:15' is 79 years from most"),
+    "no user id": ({"UID": "x"}, "UID: 'x' is no user id, as the others are"),
+}
+
+
+@pytest.mark.parametrize("name", ODD_FIRST)
+def test_the_first_job_can_be_the_odd_one(name: str, log_file: LogFile) -> None:
+    values, expected = ODD_FIRST[name]
+    log = read_workload(log_file(text_of(*_twenty(values))), "Europe/Berlin")
+    assert len(log) == 19
+    assert set(log.user_id.tolist()) == {1001}
+    (note,) = (one for one in log.notes if "left out" in one)
+    assert f":2: {expected}" in note
+
+
+def test_a_job_of_another_cluster_is_left_out(log_file: LogFile) -> None:
+    log = read_workload(log_file(text_of(*_twenty({"Cluster": "other"}))))
+    assert len(log) == 19
+    assert "warning: a job is left out that rig did not run: 1 of 'other' is the first" in log.notes
+
+
+def test_a_job_that_names_no_cluster_is_of_that_of_the_others(log_file: LogFile) -> None:
+    assert len(read_workload(log_file(text_of(*_twenty({"Cluster": ""}))))) == 20
+
+
+def test_a_job_that_could_start_only_after_its_start_can_start_then(log_file: LogFile) -> None:
+    log = read_workload(log_file(text_of(JOB, with_number(8, Eligible="2026-10-09T12:00:00"))))
+    assert log.requests is not None
+    assert [job.begin_time for job in log.requests] == [0, NOON + 600]
+    assert "1 jobs were eligible after their start, as recorded: each can start when it did" in log.notes
+
+
+def _twenty(first: dict[str, str]) -> list[dict[str, str]]:
+    """Make twenty jobs, of which the first has odd values."""
+    return [with_number(number, **(first if number == 1 else {})) for number in range(1, 21)]
 
 
 def test_odd_values_are_counted_and_the_first_is_named(log_file: LogFile) -> None:
@@ -100,3 +161,4 @@ def test_components_of_heterogeneous_jobs_are_told(log_file: LogFile) -> None:
     log = read_workload(log_file(text_of(with_number(7, JobID="7+0"), with_number(8, JobID="7+1"))))
     (note,) = (one for one in log.notes if "heterogeneous" in one)
     assert note.startswith("warning: 2 lines are components of 1 heterogeneous jobs, the first of them 7+0")
+    assert [log.number_of(name) for name in ("7+0", "7+1", "7+2")] == [7, 8, None]

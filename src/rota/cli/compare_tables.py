@@ -55,7 +55,7 @@ def figures(names: Sequence[str], runs: Sequence[RunRow], rows: Sequence[MetricR
         columns = [*counts, *(_values(row.metric.label, row) for row in rows)]
         turned = [Line(name, [one.cells[i] for one in columns]) for i, name in enumerate(names)]
         if _width(head := ["", *(one.label for one in columns)], turned) <= width:
-            yield _table(head, turned)
+            yield _table(head, turned, width=width)
             return
     first = [Line(label, [f"{cell}{_NO_MARK}" for cell in cells]) for label, cells in counts]
     yield from _fitting([""], names, first, [((row.metric.label,), row) for row in rows], width)
@@ -87,14 +87,14 @@ def _fitting(
     for parts in (1, 2, 3):
         lines = [*first, *(line for labels, row in rows for line in _lines(labels, row, parts))]
         if _width(head, lines) <= width:
-            yield _table(head, lines)
+            yield _table(head, lines, width=width)
             return
     kept, place = range(len(corner) + 1), len(corner) + 1
     while place < len(head):
         end = len(head)
         while end > place + 1 and _width(*_chosen(head, lines, (*kept, *range(place, end)))) > width:
             end -= 1
-        yield _table(*_chosen(head, lines, (*kept, *range(place, end))))
+        yield _table(*_chosen(head, lines, (*kept, *range(place, end))), width=width)
         place = end
 
 
@@ -145,8 +145,16 @@ def _say_value(metric: Metric, one: Difference) -> str:
 
 def _width(head: Sequence[str], lines: Sequence[Line]) -> int:
     """Count the characters of the widest line of a table, if only long words of its head are folded."""
+    return _sum(_widths(head, lines))
+
+
+def _widths(head: Sequence[str], lines: Sequence[Line]) -> list[int]:
     columns = zip(*((one.label[:_LONGEST_LABEL], *one.cells) for one in lines), strict=True)
-    return 2 + sum(_GAP + _column_width(name, cells) for name, cells in zip(head, columns, strict=True)) - _GAP
+    return [_column_width(name, cells) for name, cells in zip(head, columns, strict=True)]
+
+
+def _sum(widths: Sequence[int]) -> int:
+    return 2 + sum(_GAP + one for one in widths) - _GAP
 
 
 def _column_width(name: str, cells: Iterable[str]) -> int:
@@ -154,15 +162,32 @@ def _column_width(name: str, cells: Iterable[str]) -> int:
     return max(max(words, default=0), *map(len, cells))
 
 
-def _table(head: Sequence[str], lines: Sequence[Line], *, right: bool = True) -> Table:
+def _table(head: Sequence[str], lines: Sequence[Line], *, right: bool = True, width: int = 0) -> Table:
+    """Make a table.
+
+    Args:
+        head: What is above the columns.
+        lines: The lines.
+        right: Whether all columns but the first are aligned to the right.
+        width: Number of characters that fit: if they do not, head and labels are folded; 0: whatever fits.
+    """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     columns = [list(column) for column in zip(*((one.label, *one.cells) for one in lines), strict=True)]
+    wide = [max(map(len, (name, *column))) for name, column in zip(head, columns, strict=True)]
+    # rich would take the room from the widest column, and cut off its figures.
+    narrow = _widths(head, lines) if 0 < width < _sum(wide) else None
     for place, (name, column) in enumerate(zip(head, columns, strict=True)):
         align = right and place > 0
         # Aligned here: rich would strip the blanks that stand for a missing ratio or mark.
-        width = max(map(len, column), default=0) if align else 0
-        columns[place] = [cell.rjust(width) for cell in column]
-        table.add_column(shown(name), overflow="fold", justify="right" if align else "left", min_width=width or None)
+        least = max(map(len, column), default=0) if align else 0
+        columns[place] = [cell.rjust(least) for cell in column]
+        table.add_column(
+            shown(name),
+            overflow="fold",
+            justify="right" if align else "left",
+            min_width=least or None,
+            width=None if narrow is None else narrow[place],
+        )
     for cells in zip(*columns, strict=True):
         table.add_row(*(shown(cell, style="bold" if cell.endswith("*") else "") for cell in cells))
     return table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from rota.inspect.explain import Explanation
 
 
+#: A component of a heterogeneous job, as sacct names it.
+_COMPONENT = re.compile(r"\d+\+\d+", re.ASCII)
+
+
 @click.command()
 @click.argument("job", metavar="JOB")
 @scenario_or_cluster
@@ -35,13 +40,13 @@ def explain(*, job: str, state: Path | None, at: str | None, keep: Path | None, 
 
     Without WORKLOAD the job is one of the live cluster, see `rota up`. Else the workload is replayed with the same
     options as `rota replay` takes, so the answer is about that very schedule. JOB may be a task such as 17_3: in a
-    workload if its file, of sacct, has such ids.
+    workload if its file, of sacct, has such ids. There it may be a component of a heterogeneous job, too, 17+1.
     """
     if is_about_cluster(words["workload"]):
         echo(ask("explain", job, *(["json"] if as_json else []), state=state), nl=False)
         return
     is_number = job.isascii() and job.isdigit()
-    if not (is_number or parse_job_id(job)):
+    if not (is_number or parse_job_id(job) or _COMPONENT.fullmatch(job)):
         raise _no_job(job)
     scenario = read_scenario(**words)
     job_id = int(job) if is_number else scenario.workload.number_of(job)

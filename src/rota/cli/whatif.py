@@ -197,13 +197,13 @@ def _print(found: Comparison, futures: int, by: str | None, now: int, learned: L
     print_table([("", "now", "what if", "change", "95 %"), *_lines(found)], frozenset({1, 2, 3, 4}))
     echo(_LEGEND if futures > 1 else _ONE_FUTURE)
     echo(told_learned(learned, Clock(now, system_utc_offset).moment))
-    if by:
+    if by and found.groups:
         rows = [
-            (name, f"{count:,}", _time(one), _time(two), _change(two - one))
-            for name, (count, one, two) in found.groups.items()
+            (name, f"{count:,}", _time(one), _time(two), _change(change.mean), _interval(change))
+            for name, (count, one, two, change) in found.groups.items()
         ]
         echo()
-        print_table([(by, "jobs", "mean wait", "what if", "change"), *rows], frozenset({1, 2, 3, 4}))
+        print_table([(by, "jobs", "mean wait", "what if", "change", "95 %"), *rows], frozenset({1, 2, 3, 4, 5}))
     changed = [one for one in found.differences if one.other != one.present][:_LISTED]
     if changed:
         jobs = [(one.job, one.name, one.user, _change(one.change.mean), _interval(one.change)) for one in changed]

@@ -20,7 +20,7 @@ from rota.model import InputError, NodeState
 if TYPE_CHECKING:
     from rota.model import ClusterConfig, Node
 
-_CHANGE = re.compile(r"(?P<change>[+-]?\d{1,5})(?::like=(?P<like>[^:=]+))?", re.ASCII)
+_CHANGE = re.compile(r"(?P<change>[+-]\d{1,5})(?::like=(?P<like>[^:=]+))?", re.ASCII)
 #: What tells nodes of one kind apart, and says nothing of what they are.
 _OWN = {"name": "", "line": 0, "state": NodeState.UP, "reason": "", "reason_uid": 0, "reason_time": 0, "weight": 1}
 

@@ -223,6 +223,8 @@ def _check_option(setting: _Setting, item: str, own: tuple[str, ...]) -> None:
 def _set_records(lines: list[Line], setting: _Setting) -> list[Line]:
     if re.search(r"\w\s*[-+]=", setting.text):
         raise setting.error("lists on such lines are written whole: write =")
+    if not setting.value:
+        raise setting.error(f"names none: write {setting.text.strip()}… Key=Value")
     pairs = pairs_of(setting.text.strip(), Path(), 0)
     known = RECORD_KEYS[setting.key]
     if known is None:

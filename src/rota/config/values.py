@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 MAX_16 = 2**16 - 1
 _MAX = 2**31
 #: No leading zeros: Slurm would read 010 as 8, contrary to what everybody expects.
-_WHOLE = re.compile(r"0|[1-9][0-9]*")
+_WHOLE = re.compile(r"(0|[1-9][0-9]*)([kK]?)")
+_KIBI = 1024
 
 
 class Record:
@@ -43,14 +44,16 @@ class Record:
         return next(given, None)
 
     def integer(self, key: str, default: int, least: int = 0, most: int = _MAX) -> int:
-        """Give an integer."""
+        """Give an integer. As in Slurm, ``10K`` is 10240, but not where it keeps 16 bits."""
         text = self.values.get(key)
         if text is None:
             return default
-        if _WHOLE.fullmatch(text) is None or not least <= int(text) <= most:
+        match = _WHOLE.fullmatch(text)
+        number = -1 if match is None else int(match[1]) * (_KIBI if match[2] else 1)
+        if not least <= number <= most or (text[-1] in "kK" and most <= MAX_16):
             limits = f"of at least {least}" if most == _MAX else f"from {least} to {most}"
             raise self.error(key, f"{text!r} is not a whole number {limits}")
-        return int(text)
+        return number
 
     def limit(self, key: str) -> int | None:
         """Give an integer; ``None`` if it is unlimited or not set."""

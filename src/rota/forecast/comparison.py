@@ -97,8 +97,9 @@ class Comparison:
     #: and under the other one.
     lost: int
     gained: int
-    #: By name of the group: number of jobs, and mean waits under the two policies in seconds.
-    groups: Mapping[str, tuple[int, float, float]]
+    #: By name of the group: number of jobs that start under both, mean waits under the two policies in seconds, and
+    #: the change of these.
+    groups: Mapping[str, tuple[int, float, float, Change]]
     #: All jobs that start under both, those with the largest difference first.
     differences: Sequence[Difference]
 
@@ -122,7 +123,7 @@ def compare(
     reached = [one.reached for pair in futures for one in pair if one.reached is not None]
     ever = [{key for pair in futures for key in pair[side].starts} for side in (0, 1)]
     differences = []
-    groups: dict[str, list[tuple[float, float]]] = {}
+    groups: dict[str, list[str]] = {}
     for key, job in jobs.items():
         pairs = [(one.starts[key], two.starts[key]) for one, two in futures if key in one.starts and key in two.starts]
         if not pairs:
@@ -140,7 +141,7 @@ def compare(
             )
         )
         if group is not None:
-            groups.setdefault(group(job), []).append((present - job.submit_time, other - job.submit_time))
+            groups.setdefault(group(job), []).append(key)
     return Comparison(
         jobs=len(jobs),
         reached=min(reached, default=None),
@@ -149,12 +150,22 @@ def compare(
         changes=_changes(figures),
         lost=len(ever[0] - ever[1]),
         gained=len(ever[1] - ever[0]),
-        groups={
-            name: (len(waits), fmean(one for one, _ in waits), fmean(two for _, two in waits))
-            for name, waits in sorted(groups.items())
-        },
+        groups={name: _group(jobs, keys, futures) for name, keys in sorted(groups.items())},
         differences=sorted(differences, key=lambda one: -abs(one.other - one.present)),
     )
+
+
+def _group(
+    jobs: Mapping[str, Job], keys: Sequence[str], futures: Sequence[tuple[Outcome, Outcome]]
+) -> tuple[int, float, float, Change]:
+    """Give the mean waits of some jobs, of those that start under both policies in each future; see `Comparison`."""
+    waits = [
+        tuple(fmean(outcome.starts[key] - jobs[key].submit_time for key in both) for outcome in pair)
+        for pair in futures
+        if (both := [key for key in keys if all(key in outcome.starts for outcome in pair)])
+    ]
+    present, other = (fmean(column) for column in zip(*waits, strict=True))
+    return len(keys), present, other, _change([two - one for one, two in waits])
 
 
 def _figures(jobs: Mapping[str, Job], pair: tuple[Outcome, Outcome], now: int) -> tuple[Figures, Figures]:

@@ -22,6 +22,7 @@ from rota.loader.symbols import FINI, INIT, accepts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from types import ModuleType
 
     from rota.interfaces.controller import ControllerOf
     from rota.loader.candidate import Candidate
@@ -56,6 +57,8 @@ class LoadedPlugin:
         self._init = functions.get(INIT.name)
         self._fini = functions.get(FINI.name)
         self._module_name = module_name
+        #: The module in which its code runs.
+        self.module: ModuleType = sys.modules[module_name]
         #: State; see the table above.
         self._state = _State.LOADED
 

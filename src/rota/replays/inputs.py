@@ -66,6 +66,8 @@ def _jobs(trace: Trace) -> dict[str, str]:
     found = {name: digest(column) for name, column in columns.items()}
     requests = trace.workload.requests
     if requests is not None:
+        # Else users are named by these.
+        found["user id"] = digest(trace.user_id)
         for name, default, column in zip(JobSpec._fields, _DEFAULTS, zip(*requests, strict=True), strict=True):
             if name not in _COLUMNS and (column.count(default) != len(column)):
                 found[name.replace("_", " ")] = digest(column)

@@ -67,7 +67,7 @@ class Replay:
         workload, config, options = scenario.workload, scenario.config, scenario.options
         if options.pass_per not in PASS_PER:
             raise InputError(f"{options.pass_per!r} is none of {', '.join(PASS_PER)}", field="pass_per")
-        check_types(options)
+        check_types(options, config)
         _report_doubts(config, options, workload)
         if any(one.speaks_of_sockets for one in workload.requests or ()):
             config = replace(config, cores_apart=True)

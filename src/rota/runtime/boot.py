@@ -8,7 +8,9 @@ from rota.config.plugins import PluginTypes, plugin_dirs, plugin_types
 from rota.core import Engine
 from rota.core.effects import Log, PluginFault
 from rota.core.snapshot import restore, save
-from rota.loader import PluginHost
+from rota.interfaces import APIS
+from rota.loader import PluginHost, PluginRefusedError
+from rota.model import PluginError
 from rota.resources import shares_nodes
 from rota.sacctmgr import first_tree
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 #: The plugins of a live cluster where slurm.conf names none.
 LIVE_PLUGINS = PluginTypes("sched/backfill", "priority/basic", "select/cons_tres")
+#: The keys of slurm.conf that name them.
+_KEYS = ("SchedulerType", "PriorityType", "SelectType")
 
 
 class Plugins(NamedTuple):
@@ -92,6 +96,22 @@ def state_of(engine: Engine) -> dict[str, Any]:
     return save(engine)
 
 
+def load_named(host: PluginHost, config: ClusterConfig, key: str, plugin_type: str) -> LoadedPlugin:
+    """Load a plugin that a key of slurm.conf names, or an option in its place.
+
+    Raises:
+        PluginError: it cannot be used; the message names file, line and key if slurm.conf names it and there is none.
+    """
+    try:
+        return host.load(plugin_type)
+    except PluginRefusedError:
+        raise
+    except PluginError as error:
+        if config.get(key) != plugin_type:
+            raise
+        raise PluginError(str(config.error(key, str(error)))) from None
+
+
 def boot_live(
     stack: ExitStack,
     config: ClusterConfig,
@@ -120,8 +140,13 @@ def boot_live(
     warnings: list[str] = []
     types = plugin_types(config, LIVE_PLUGINS)
     host = stack.enter_context(PluginHost(plugin_dirs(config, warnings), report=report))
-    priority, sched = host.load(types.priority), host.load(types.sched)
-    select = host.load(types.select) if shares_nodes(config) else None
+    for key, major, named in zip(_KEYS, PluginTypes._fields, types, strict=True):
+        other = named.partition("/")[0]
+        if other != major and other in APIS:
+            raise config.error(key, f"{named} is a plugin of type {other}: name one of type {major}")
+    priority = load_named(host, config, "PriorityType", types.priority)
+    sched = load_named(host, config, "SchedulerType", types.sched)
+    select = load_named(host, config, "SelectType", types.select) if shares_nodes(config) else None
     engine, _ = boot(
         config,
         Plugins(priority, sched, select),

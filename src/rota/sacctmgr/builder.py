@@ -222,7 +222,7 @@ class TreeBuilder:
                 user.coordinator = values.changed_names(user.coordinator, value, change)
             elif key in LIMITS or key in OLD_LIMITS:
                 values.set_limit(one.limits, key, value, OLD_LIMITS)
-            elif key not in {"Cluster", "Comment", "DefaultWCKey", "WCKeys"}:
+            elif key not in {"Classification", "Cluster", "Comment", "DefaultWCKey", "WCKeys"}:
                 raise place.error("cannot be set here", key)
 
     def _move(self, one: Association, parent: str, place: Place) -> None:

@@ -71,6 +71,7 @@ QOS_LIMITS = (
 ASSOCIATION = (
     "Account",
     "AdminLevel",
+    "Classification",
     "Cluster",
     "Comment",
     "Coordinator",

@@ -80,7 +80,8 @@ class Workload:
     requests: tuple[JobSpec, ...] | None = None
     #: Hostlist of the nodes on which each job ran, one for each row; empty: unknown.
     nodes: tuple[str, ...] | None = None
-    #: Task of a job array that each job is, as ``17_3``, one for each row; empty: of none. ``None``: none is.
+    #: Task of a job array that each job is, as ``17_3``, or component of a heterogeneous job, ``17+0``, one for each
+    #: row; empty: of none. ``None``: none is.
     tasks: tuple[str, ...] | None = None
     #: Numbers of jobs that only hold their places when the workload begins, see `rota.workload.window`.
     carried: frozenset[int] = frozenset()
@@ -225,7 +226,7 @@ class Workload:
         return dataclasses.replace(self, requests=requests, nodes=nodes, tasks=tasks, **kept)
 
     def number_of(self, task: str) -> int | None:
-        """Give the number of the last run of a task of a job array, ``17_3``; ``None``: there is none."""
+        """Give the number of the last run of a task, ``17_3``, or component, ``17+0``; ``None``: there is none."""
         rows = [row for row, name in enumerate(self.tasks or ()) if name == task]
         return int(self.job_number[rows[-1]]) if rows else None
 

@@ -251,12 +251,18 @@ class Reasons:
         return bool(required) and self._state.required_nodes(job).bit_count() >= max(job.spec.min_nodes, 1)
 
     def may_go_away(self) -> bool:
-        """Whether some job waits for something that may come though no job is submitted, starts or ends any more."""
-        return any(job.reason not in _FOR_EVER or job.spec.deadline for job in self._queue.parked.values()) or any(
-            (excess := job.held_back()) is None
-            or excess.reason not in _FOR_EVER
-            or job.spec.deadline
-            or job.spec.time_min
+        """Whether some job waits for something that may come though no job is submitted, starts or ends any more.
+
+        No job runs. Then one that cannot start on the nodes that are up never does, if no reservation keeps it waiting.
+        """
+        has_reservations = bool(self._reservations.all)
+        stuck = _FOR_EVER | HELD if has_reservations else _STUCK
+        return any(job.reason not in stuck or job.spec.deadline for job in self._queue.parked.values()) or any(
+            job.spec.deadline
+            or (
+                (has_reservations or not self.lacks_available_nodes(job, 0))
+                and ((excess := job.held_back()) is None or excess.reason not in _FOR_EVER or job.spec.time_min)
+            )
             for job in self._queue.queued
         )
 

@@ -268,8 +268,8 @@ class ClusterView:
     def goes_on(self) -> bool:
         """Whether a job might still start or end though nobody asks for anything any more.
 
-        None does if none runs, and all exceed what their partitions allow them, or a job of their user or QOS, and the
-        like.
+        None does if none runs, and all are held, wait for nodes that are down, exceed what their partitions allow them,
+        or a job of their user or QOS, and the like.
         """
         state = self._state
         return bool(state.running or state.completing) or self._cluster.reasons.may_go_away()

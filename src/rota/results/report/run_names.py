@@ -49,7 +49,7 @@ def _typed(result: ReplayResult) -> tuple[str, ...]:
 def _configurations(results: Sequence[ReplayResult]) -> list[list[str]]:
     """Say by which machine, and by which settings of slurm.conf, runs differ that have not read the same files."""
     machines = [(name.lower(), texts) for name, texts in machine_rows(results)]
-    counted = [", ".join(f"{texts[i]} {name}" for name, texts in machines[:1]) for i in range(len(results))]
+    counted = [", ".join(f"{texts[i] or 'no'} {name}" for name, texts in machines[:1]) for i in range(len(results))]
     if not _are_known(results) or len({_hashes(result, "config") for result in results}) < 2:
         return [counted]
     keys = setting_rows(results)

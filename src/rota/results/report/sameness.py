@@ -83,6 +83,10 @@ def policy_rows(results: Sequence[ReplayResult]) -> list[tuple[str, tuple[str, .
 def file_names(results: Sequence[ReplayResult], role: str) -> list[str]:
     """Name the files of a kind, with the beginning of the hash where names do not tell them apart; empty: the same."""
     files = [[one for one in result.provenance.files if one.role == role] for result in results]
+    same = set[str]().union(*([one.sha256 for one in mine] for mine in files[:1]))
+    same = same.intersection(*([one.sha256 for one in mine] for mine in files))
+    others = [[one for one in mine if one.sha256 not in same] for mine in files]
+    files = others if any(others) else files
     names = [" ".join(PurePath(one.path).name for one in mine) for mine in files]
     hashes = [" ".join(one.sha256[:8] for one in mine) for mine in files]
     if len(set(hashes)) > len(set(names)):

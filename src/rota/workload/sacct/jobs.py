@@ -11,7 +11,7 @@ import numpy as np
 from rota.model import YEAR, InputError
 from rota.model.units import parse_time_seconds
 from rota.workload.checks import shown
-from rota.workload.fields import UNKNOWN
+from rota.workload.fields import LIMIT, UNKNOWN
 from rota.workload.sacct.requests import read_requests
 from rota.workload.sacct.table import AGAIN, read_table
 from rota.workload.sacct.times import read_times
@@ -32,8 +32,13 @@ RUNNING = {"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STAGE_OUT", "SI
 WAITING = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD", "REVOKED"}
 #: What Timelimit has for a job that asked for none, and gets that of its partition.
 _OF_PARTITION = {"", "Partition_Limit", "INVALID"}
-_MINUTE = 60
-_JOB_ID = re.compile(r"\d+(_(\d+|\[.*\])|\+\d+)?")
+_MINUTE, _HOUR = 60, 3600
+#: Jobs that are further than this from the middle of the file, in seconds, have an odd time.
+_FAR = 10 * YEAR
+_NUMBER = r"\d{1,15}"
+_JOB_ID = re.compile(rf"{_NUMBER}(_({_NUMBER}|\[.*\])|\+{_NUMBER})?")
+#: User ids have at most this many digits.
+_UID_DIGITS = 10
 _NOWHERE = {"", "None assigned", "None"}
 
 
@@ -116,7 +121,7 @@ def read_jobs(path: Path, zone: str) -> tuple[Jobs, list[str], frozenset[str]]:
         number=_numbers(table),
         ids=np.array(table.columns.get("JobID") or table.columns["JobIDRaw"]),
         cluster=_texts(table, "Cluster"),
-        uid=_texts(table, "UID"),
+        uid=_uids(table),
         **times,
         withdrawn=np.full(len(elapsed), UNKNOWN),
         elapsed=elapsed,
@@ -152,10 +157,23 @@ def _objects(values: Sequence[JobSpec | str]) -> NDArray[np.object_]:
 def _numbers(table: Table) -> IntColumn:
     raw = table.columns.get("JobIDRaw") or table.columns["JobID"]
     column = "JobIDRaw" if "JobIDRaw" in table.columns else "JobID"
+    numbers = np.full(len(raw), UNKNOWN)
     for row, text in enumerate(raw):
-        if not (text.isdecimal() or _JOB_ID.fullmatch(text)):
+        if not _JOB_ID.fullmatch(text):
             table.leave_out(row, column, f"{shown(text)} is no job id such as 123 or 123_4")
-    return np.array([int(text) if text.isdecimal() else UNKNOWN for text in raw])
+        elif text.isdecimal():
+            numbers[row] = int(text)
+    return numbers
+
+
+def _uids(table: Table) -> NDArray[np.str_]:
+    """Give the user ids. If most are numbers, a job with another text is left out."""
+    uids = _texts(table, "UID")
+    good = np.strings.isdecimal(uids) & (np.strings.str_len(uids) <= _UID_DIGITS)
+    if good.sum() * 2 > len(uids):
+        for row in np.flatnonzero(~good & (uids != "")).tolist():
+            table.leave_out(row, "UID", f"{shown(str(uids[row]))} is no user id, as the others are")
+    return uids
 
 
 # ---- times ------------------------------------------------------------------------------------------------------
@@ -173,7 +191,20 @@ def _times(table: Table, zone: str, elapsed: IntColumn) -> tuple[dict[str, IntCo
     start = columns["Start"].chosen(submit, np.where(exact_end, ends.first - elapsed, unknown))
     end = ends.chosen(start, np.where((elapsed >= 0) & (start >= 0), start + elapsed, unknown))
     eligible = columns["Eligible"].chosen(submit, unknown)
+    _check_nearness(table, {"Submit": submit, "Eligible": eligible, "Start": start, "End": end})
     return {"submit": submit, "eligible": eligible, "start": start, "end": end}, _twice(table, columns, zone)
+
+
+def _check_nearness(table: Table, columns: dict[str, IntColumn]) -> None:
+    """Leave out jobs with a time that is years from the others': a replay would play all the time between."""
+    submits = columns["Submit"][columns["Submit"] >= 0]
+    if not len(submits):
+        return
+    middle = int(np.median(submits))
+    for name, moments in columns.items():
+        for row in np.flatnonzero((moments >= 0) & (np.abs(moments - middle) > _FAR)).tolist():
+            years = abs(int(moments[row]) - middle) // YEAR
+            table.leave_out(row, name, f"{shown(table.columns[name][row])} is {years:,} years from most other jobs")
 
 
 def _twice(table: Table, columns: dict[str, Times], zone: str) -> list[str]:
@@ -218,6 +249,8 @@ def _parsed(table: Table, column: str, parse: Callable[[str], int]) -> IntColumn
     for text in dict.fromkeys(texts):
         try:
             values[text] = parse(text.strip())
+            if abs(values[text]) > LIMIT:
+                raise ValueError(text)
         except (ValueError, OverflowError):
             values[text] = UNKNOWN
             odd.add(text)
@@ -252,6 +285,11 @@ def _settle(jobs: Jobs, table: Table) -> None:
         table.leave_out(row, "End", f"{text}, but the job is {state[row]}: write its end, or take out the line")
     _check_order(table, "Submit", jobs.submit, "Start", jobs.start)
     _check_order(table, "Start", jobs.start, "End", jobs.end)
+    # Local times may say an hour less: when clocks go back.
+    longer = (jobs.start >= 0) & (jobs.end >= 0) & (jobs.elapsed > jobs.end - jobs.start + _HOUR)
+    name = "ElapsedRaw" if "ElapsedRaw" in table.columns else "Elapsed"
+    for row in np.flatnonzero(longer).tolist():
+        table.leave_out(row, name, f"{table.columns[name][row]} is longer than from Start to End")
     missing = (jobs.end >= 0) & (jobs.elapsed < 0)
     jobs.elapsed[missing] = (jobs.end - jobs.start)[missing]
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rota.model import InputError
+from rota.workload.checks import shown
 from rota.workload.fields import UNKNOWN
 from rota.workload.names import numbered
 from rota.workload.sacct.jobs import RUNNING, WAITING, Jobs, read_jobs
@@ -36,7 +37,12 @@ if TYPE_CHECKING:
     from rota.model import JobSpec
     from rota.workload.fields import IntColumn
 
-_TASK = re.compile(r"\d+_\d+", re.ASCII)
+#: A task of an array, or a component of a heterogeneous job.
+_TASK = re.compile(r"\d+[_+]\d+", re.ASCII)
+#: Numbers of tasks have at most this many digits.
+_DIGITS = 15
+#: If not more than one job in so many is of another cluster, its line is odd; else the file is of several.
+_ONE_IN = 20
 #: Status in SWF by state: 0 for all others that have ended.
 _STATUS = {"COMPLETED": 1, "CANCELLED": 5, "": UNKNOWN, **dict.fromkeys(RUNNING | WAITING, UNKNOWN)}
 
@@ -52,11 +58,7 @@ def read_sacct(paths: Sequence[Path], time_zone: str = "") -> Workload:
         InputError: a file cannot be read, or a column, line or value is missing or wrong.
     """
     read = [read_jobs(path, time_zone) for path in paths]
-    jobs = _current([one for one, _, _ in read])
-    clusters = sorted({*jobs.cluster.tolist()})
-    if len(clusters) > 1:
-        problem = f"jobs of several clusters ({', '.join(clusters)}): run sacct with -M and one of them"
-        raise InputError(problem, path=paths[0])
+    jobs, others = _of_one_cluster(_current([one for one, _, _ in read]), paths[0])
     _sort_tasks(jobs)
     again = _number(jobs)
     jobs = jobs.take(np.lexsort((jobs.number, jobs.submit)))
@@ -72,7 +74,7 @@ def read_sacct(paths: Sequence[Path], time_zone: str = "") -> Workload:
         requests=_completed(jobs, columns["user_id"].tolist()),
         nodes=tuple(jobs.nodes.tolist()),
         tasks=_tasks(jobs),
-        notes=(*(note for _, notes, _ in read for note in notes), *_notes(jobs, again)),
+        notes=(*(note for _, notes, _ in read for note in notes), *others, *_notes(jobs, again)),
         untold=frozenset[str]().union(*(untold for _, _, untold in read)),
     )
 
@@ -104,9 +106,15 @@ def _unfinished(jobs: Jobs) -> NDArray[np.bool_]:
     return (jobs.start >= 0) & (jobs.end < 0)
 
 
+def _early(jobs: Jobs) -> NDArray[np.bool_]:
+    """Mark the jobs that have started before they could."""
+    return (jobs.start >= 0) & (jobs.eligible > jobs.start)
+
+
 def _completed(jobs: Jobs, users: Sequence[int]) -> tuple[JobSpec, ...]:
     """Add user ids and earliest starts to the requests; most jobs share theirs with others."""
-    begins = np.where(jobs.eligible > jobs.submit, jobs.eligible, 0).tolist()
+    eligible = np.where(_early(jobs), jobs.start, jobs.eligible)
+    begins = np.where(eligible > jobs.submit, eligible, 0).tolist()
     made: dict[tuple[int, int, int], JobSpec] = {}
     completed = []
     for spec, user, begin in zip(jobs.requests.tolist(), users, begins, strict=True):
@@ -131,6 +139,26 @@ def _current(files: Sequence[Jobs]) -> Jobs:
     return jobs.take(best[run.ravel()] % len(files) == of_file)
 
 
+def _of_one_cluster(jobs: Jobs, path: Path) -> tuple[Jobs, list[str]]:
+    """Leave out the jobs of other clusters than that of nearly all, and say so. One that names none is of that.
+
+    Raises:
+        InputError: there are many of them.
+    """
+    names, counts = np.unique(jobs.cluster[jobs.cluster != ""], return_counts=True)
+    if len(names) < 2:
+        return jobs, []
+    most = int(counts.argmax())
+    other = (jobs.cluster != "") & (jobs.cluster != names[most])
+    if other.sum() * _ONE_IN > len(jobs):
+        problem = f"jobs of several clusters ({', '.join(names)}): run sacct with -M and one of them"
+        raise InputError(problem, path=path)
+    row = int(other.argmax())
+    count = "a job is" if other.sum() == 1 else f"{other.sum():,} jobs are"
+    first = f"{jobs.ids[row]} of {shown(str(jobs.cluster[row]))}"
+    return jobs.take(~other), [f"warning: {count} left out that {names[most]} did not run: {first} is the first"]
+
+
 def _tasks(jobs: Jobs) -> tuple[str, ...] | None:
     names = tuple(name if _TASK.fullmatch(name) else "" for name in jobs.ids.tolist())
     return names if any(names) else None
@@ -139,7 +167,8 @@ def _tasks(jobs: Jobs) -> tuple[str, ...] | None:
 def _sort_tasks(jobs: Jobs) -> None:
     """Give out the numbers of each array's tasks anew, in the order of the tasks."""
     array, is_task, task = (np.strings.partition(jobs.ids, "_")[part] for part in range(3))
-    rows = np.flatnonzero((is_task == "_") & np.strings.isdecimal(task) & (jobs.number >= 0))
+    is_number = np.strings.isdecimal(task) & (np.strings.str_len(task) <= _DIGITS)
+    rows = np.flatnonzero((is_task == "_") & is_number & (jobs.number >= 0))
     if not len(rows):
         return
     tasks = task[rows].astype(np.int64)
@@ -165,6 +194,8 @@ def _notes(jobs: Jobs, again: IntColumn) -> list[str]:
     notes = []
     if count := int(_unfinished(jobs).sum()):
         notes.append(f"{count:,} jobs had not ended: each runs to its time limit, or else to the last time recorded")
+    if count := int(_early(jobs).sum()):
+        notes.append(f"{count:,} jobs were eligible after their start, as recorded: each can start when it did")
     components = [one for one in jobs.ids.tolist() if "+" in one]
     if components:
         whole = len({one.partition("+")[0] for one in components})

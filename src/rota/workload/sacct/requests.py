@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rota.model import InputError, JobSpec
 from rota.workload.checks import shown
+from rota.workload.fields import LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -56,17 +57,29 @@ def read_tres(text: str) -> Tres:
         ValueError: it has another form.
     """
     counts = dict(item.split("=", 1) for item in text.split(",") if item) if text else {}
-    gres = {name.removeprefix(_GRES): int(count) for name, count in counts.items() if name.startswith(_GRES)}
+    gres = {name.removeprefix(_GRES): _whole(count) for name, count in counts.items() if name.startswith(_GRES)}
     typed = {name.partition(":")[0] for name in gres if ":" in name}
     licenses = [(name.removeprefix(_LICENSE), count) for name, count in counts.items() if name.startswith(_LICENSE)]
     return Tres(
-        int(counts.get("cpu", 0)),
-        int(counts.get("node", 0)),
+        _whole(counts.get("cpu", "0")),
+        _whole(counts.get("node", "0")),
         read_memory(counts.get("mem", ""))[0],
         # A typed kind is counted a second time without its type.
         tuple((name, count) for name, count in gres.items() if count and name not in typed),
         ",".join(f"{name}:{count}" for name, count in licenses),
     )
+
+
+def _whole(text: str) -> int:
+    """Parse a count.
+
+    Raises:
+        ValueError: it is none.
+    """
+    number = int(text)
+    if not 0 <= number <= LIMIT:
+        raise ValueError(text)
+    return number
 
 
 def read_memory(text: str) -> tuple[float, str]:
@@ -193,7 +206,7 @@ def _count(text: str) -> int:
     if match is None:
         raise ValueError(text)
     number = float(match["number"]) * _TIMES[match["unit"]]
-    if not match["unit"] and not number.is_integer():
+    if number > LIMIT or (not match["unit"] and not number.is_integer()):
         raise ValueError(text)
     return round(number)
 

@@ -68,7 +68,7 @@ def read_times(table: Table, column: str, zone: str) -> Times:
     moments = np.full(len(array), -1)
     if not known.any():
         return Times(moments, moments)
-    if array[known.argmax()].isdigit():
+    if _most_are_unix(array[known]):
         moments[known] = _unix(table, column, array, known)
         return Times(moments, moments)
     moments[known] = _local(table, column, array, known)
@@ -77,10 +77,16 @@ def read_times(table: Table, column: str, zone: str) -> Times:
     return _of_zone(table, column, moments, known, zone)
 
 
+def _most_are_unix(texts: NDArray[np.str_]) -> bool:
+    """Whether times are in Unix seconds: most of them, or the first of two kinds that are equally many."""
+    digits = np.strings.isdecimal(texts)
+    return bool(digits.sum() * 2 > len(digits) or (digits.sum() * 2 == len(digits) and digits[0]))
+
+
 def _unix(table: Table, column: str, array: NDArray[np.str_], known: NDArray[np.bool_]) -> IntColumn:
     good = np.strings.isdecimal(array) & (np.strings.str_len(array) <= _MOST_DIGITS)
     for row in np.flatnonzero(known & ~good).tolist():
-        table.leave_out(row, column, f"{shown(str(array[row]))} is no time: the first one is in Unix seconds")
+        table.leave_out(row, column, f"{shown(str(array[row]))} is no time: others are in Unix seconds")
     return np.where(good, array, "-1")[known].astype(np.int64)
 
 
