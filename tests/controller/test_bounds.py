@@ -224,3 +224,20 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
 )
 def test_a_large_machine_is_changed_at_once(large: Measured, line: str) -> None:
     _check(large, line.split())
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
+    """A queue of 20,000 jobs: tasks of arrays, each of which depends on one of another array."""
+    with LiveCluster(tmp_path_factory.mktemp("long"), f"{_CONF}MaxJobCount=40000\n") as cluster:
+        first = cluster.submit("-H", "-a", "0-999", "--wrap", "true")
+        for _ in range(20):
+            cluster.submit("-a", "0-999", "-d", f"aftercorr:{first}", "--wrap", "true")
+        found = Measured(cluster)
+        found.cost(["sinfo"])
+        yield found
+
+
+@pytest.mark.parametrize("line", ["rota-call plan", "rota-call explain 1", "rota-call status", "sprio -l", "sdiag"])
+def test_a_long_queue_is_told_of_by_children(long: Measured, line: str) -> None:
+    assert "defect" not in _check(long, line.split())
