@@ -8,18 +8,23 @@ measures while others work on the machine measures too much: a request that seem
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from time import process_time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rota.controller.run_environment import array_environment
 from rota.testing.live import LiveCluster
 
 from .hostile import CALLS, Measured, with_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from rota.model.lines import JobLine
 
 #: Seconds of the controller's thread, bytes, and how often a request is tried.
 _SECONDS, _BYTES, _TRIES = 0.1, 50 << 20, 5
@@ -224,3 +229,31 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
 )
 def test_a_large_machine_is_changed_at_once(large: Measured, line: str) -> None:
     _check(large, line.split())
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
+    """A queue of 20,000 jobs: tasks of arrays, each of which depends on one of another array."""
+    with LiveCluster(tmp_path_factory.mktemp("long"), f"{_CONF}MaxJobCount=40000\n") as cluster:
+        first = cluster.submit("-H", "-a", "0-999", "--wrap", "true")
+        for _ in range(20):
+            cluster.submit("-a", "0-999", "-d", f"aftercorr:{first}", "--wrap", "true")
+        found = Measured(cluster)
+        found.cost(["sinfo"])
+        yield found
+
+
+@pytest.mark.parametrize("line", ["rota-call plan", "rota-call explain 1", "rota-call status", "sprio -l", "sdiag"])
+def test_a_long_queue_is_told_of_by_children(long: Measured, line: str) -> None:
+    assert "defect" not in _check(long, line.split())
+
+
+def test_the_tasks_of_an_array_are_counted_once() -> None:
+    """A user can start thousands of tasks of an array of a million: each has variables that tell of all of them."""
+    request = SimpleNamespace(array="0-999999,1-1000000:2")
+    task = cast("JobLine", SimpleNamespace(array_job_id=1, array_task="7", request=request))
+    assert array_environment(task)["SLURM_ARRAY_TASK_COUNT"] == "1000000"
+    began = process_time()
+    for _ in range(1_000):
+        array_environment(task)
+    assert process_time() - began < 0.1

@@ -213,6 +213,19 @@ def test_answers_that_nobody_reads_fill_no_memory_and_keep_others_out_of_nothing
 
 
 @only_root
+def test_clients_that_leave_before_a_child_has_answered_leave_nothing_in_the_log(cluster: LiveCluster) -> None:
+    log = cluster.state / "controller.log"
+    before = len(log.read_text().splitlines())
+    for _ in range(30):
+        connection = _connect(cluster, 2001, _message("squeue", "--json"))
+        connection.shutdown(socket.SHUT_RD)  # as if it had gone just now, which the controller cannot see
+        time.sleep(0.02)
+        connection.close()
+    cluster.wait(lambda: cluster.run(*_as(2001, "squeue", "--json"), check=False).returncode == 0)
+    assert not [line for line in log.read_text().splitlines()[before:] if "error: in a child" in line]
+
+
+@only_root
 def test_users_who_connect_without_end_do_not_keep_root_waiting(cluster: LiveCluster) -> None:
     """They fill the backlog of their socket as fast as they can; root has another one, which they cannot open."""
     sock = cluster.state / "root.sock"

@@ -69,6 +69,13 @@ def test_the_usual_limit_is_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> N
     assert memory.usual_limit(100_000, 20_000) == 2 << 30
 
 
+def test_children_together_fit_into_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sysconf", lambda name: {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 4 << 20}[name])  # 16 GiB
+    assert memory.usual_limit_of_child(0) == 512 << 20
+    assert memory.usual_limit_of_child(10_000) == (512 << 20) + 10_000 * (32 << 10)
+    assert memory.usual_limit_of_child(200_000) == 1 << 30
+
+
 def _from_child(make: Callable[[], bytes]) -> bytes:
     """Have a child of this process make something."""
     lock = os.open("/dev/null", os.O_RDONLY)

@@ -295,6 +295,14 @@ def test_jobs_wait_for_all_tasks_or_for_one() -> None:
         assert failed.state is JobState.RUNNING
 
 
+def test_aftercorr_makes_no_more_jobs_at_once_than_a_request_may_name() -> None:
+    with Harness(cluster(cpus=8, MaxArraySize="10000", MaxJobCount="30000")) as rota:
+        rota.submit(array="0-9998", job_id=10)
+        with pytest.raises(RequestError, match="more than 5,000 tasks"):
+            rota.submit(array="0-9998", job_id=10_100, dependency="aftercorr:10")
+        rota.submit(array="0-9998", job_id=10_100, dependency="afterany:10")
+
+
 def test_aftercorr_is_task_by_task() -> None:
     with Harness(cluster(cpus=8)) as rota:
         rota.submit(array="1-3", job_id=10)

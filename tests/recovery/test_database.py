@@ -117,6 +117,32 @@ def test_a_database_that_was_emptied(cluster: LiveCluster) -> None:
     assert recover(cluster)["next_job_id"] == job + 1
 
 
+def test_a_bit_of_the_header_by_which_the_database_has_another_format(cluster: LiveCluster) -> None:
+    job = start(cluster, code=3)
+    cluster.kill()
+    for path in _database(cluster):
+        path.unlink() if path.name != "rota.db" else None
+    data = bytearray((cluster.state / "rota.db").read_bytes())
+    data[47] ^= 1
+    (cluster.state / "rota.db").write_bytes(data)
+    assert "unsupported file format" in refused(cluster)
+    assert recover(cluster)["next_job_id"] == job + 1
+
+
+def test_a_job_whose_script_is_gone_does_not_run_without_it(cluster: LiveCluster) -> None:
+    job = cluster.submit("-H", "-o", "/dev/null", "--wrap", "true")
+    cluster.rota("down")
+    with closing(sqlite3.connect(cluster.state / "rota.db", isolation_level=None)) as database:
+        assert database.execute("DELETE FROM submissions").rowcount == 1
+    cluster.up()
+    assert cluster.run("squeue", "-h", "-o", "%i").stdout == f"{job}\n"
+    cluster.run("scontrol", "release", str(job))
+    log = cluster.state / "controller.log"
+    cluster.wait(lambda: f"job {job} cannot be launched: its script is not in the database" in log.read_text())
+    cluster.wait(lambda: cluster.run("squeue", "-h", "-t", "R").stdout == "")
+    cluster.run("scancel", str(job), check=False)
+
+
 def test_a_damaged_snapshot_names_itself_and_the_one_before_is_used(cluster: LiveCluster) -> None:
     jobs = []
     for _ in range(2):

@@ -58,7 +58,20 @@ def test_a_state_directory_that_was_moved_while_jobs_run(cluster: LiveCluster, t
     shutil.move(moved.state, cluster.state)
 
 
-@pytest.mark.parametrize("damage", [flip, *(pytest.param(one, marks=pytest.mark.slow) for one in (cut, Path.unlink))])
+def _become_directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _become_link_to_nothing(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(path.with_name("elsewhere"))
+
+
+_SLOW_DAMAGES = [pytest.param(one, marks=pytest.mark.slow) for one in (cut, Path.unlink, _become_directory)]
+
+
+@pytest.mark.parametrize("damage", [flip, _become_link_to_nothing, *_SLOW_DAMAGES])
 def test_a_log_of_the_supervisor_that_is_damaged(cluster: LiveCluster, damage: Any) -> None:
     first, second = start(cluster, code=8), start(cluster, code=9)
     kill_all(cluster)

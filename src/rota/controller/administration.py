@@ -53,8 +53,8 @@ async def rota_call(cluster: Cluster, call: Call, terminal: Terminal) -> int | N
     if name == "down":
         return await _down(cluster, call, terminal, cancel=words == ["cancel"])
     if name == "plan":
-        terminal.out(json.dumps(_plan(cluster)) + "\n")
-        return 0
+        await in_child(cluster, call, terminal, lambda: Answer(json.dumps(_plan(cluster)) + "\n"))
+        return None
     if name == "present":
         await in_child(cluster, call, terminal, lambda: Answer(json.dumps(present(cluster))))
         return None

@@ -14,7 +14,7 @@ import asyncio
 import os
 import traceback
 from collections import defaultdict
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from rota.controller.copies import end_of, let_signals_end_it, readable
@@ -72,7 +72,8 @@ async def in_child(
             found = Answer("", f"{call.words[0]}: error: this is a defect of rota: {error!r}\n", 1)
         os.write(done, _HAS_ANSWER)
         os.close(done)
-        terminal.send_all(found.out, found.err, found.code if is_last else None)
+        with suppress(ConnectionError):  # the client has gone: there is nothing to tell anybody
+            terminal.send_all(found.out, found.err, found.code if is_last else None)
 
     await terminal.drain()
     try:

@@ -77,7 +77,12 @@ async def readable(file: int) -> None:
     """Wait until there is something to read from a file, or its other end is closed."""
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
-    loop.add_reader(file, ready.set_result, None)
+
+    def is_ready() -> None:
+        if not ready.done():  # it may have been cancelled in this turn
+            ready.set_result(None)
+
+    loop.add_reader(file, is_ready)
     try:
         await ready
     finally:

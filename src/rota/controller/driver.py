@@ -37,7 +37,7 @@ from rota.core.plain import shape_of
 from rota.core.set_back import set_back
 from rota.core.snapshot import outstanding, save
 from rota.executor.supervisor.shortage import missing
-from rota.model import ClusterConfig, Errno
+from rota.model import ClusterConfig, Errno, RotaError
 from rota.model.array import MOST_TASKS, count_tasks
 from rota.runtime.dispatch import background_done, dispatch_table
 from rota.store import DatabaseError
@@ -522,7 +522,8 @@ class LiveDriver:
         try:
             self._perform[type(effect)](effect)
         except Exception as error:  # noqa: BLE001 - whatever it is
-            self._log(f"error: {type(effect).__name__}: this is a defect of rota:\n{traceback.format_exc()}")
+            defect = f"{type(effect).__name__}: this is a defect of rota:\n{traceback.format_exc()}"
+            self._log(f"error: {error if isinstance(error, RotaError) else defect}")
             if isinstance(effect, Launch):
                 again = _AGAIN if missing(error) else None
                 failed = ev.LaunchFailed(job_id=effect.job_id, restart_count=effect.restart_count, again_after=again)

@@ -21,7 +21,7 @@ from rota.core.effects import Launch
 from rota.core.plain import shape_of
 from rota.executor.protocol import RunSpec
 from rota.executor.supervisor.shortage import DISK, missing
-from rota.model import JobState, Reason
+from rota.model import JobState, Reason, RotaError
 from rota.model.accounting import AccountingRecord
 from rota.model.step import Usage
 from rota.store.writes import add_job, add_run, end_run
@@ -241,11 +241,17 @@ class LiveRuns:
     # ---- processes --------------------------------------------------------------------------------------------
 
     def launch(self, effect: Launch) -> None:
-        """Start a run, unless it has started."""
+        """Start a run, unless it has started.
+
+        Raises:
+            RotaError: its script is gone; without it the job would be an allocation, and would not end.
+        """
         key = effect.job_id, effect.restart_count
         run = self._runs.get(key)
         if run is None:
             return
+        if key not in self._before and self.submissions.is_lost(run.job.request.payload):
+            raise RotaError(f"job {effect.job_id} cannot be launched: its script is not in the database")
         try:
             spec = self._spec(run, self.submissions.of(run.job.request.payload), key)
         except OSError as error:  # the disk is full

@@ -16,8 +16,9 @@ _MIB = 1 << 20
 _BASE, _PER_JOB, _PER_NODE = 1024 * _MIB, 64 << 10, 64 << 10
 #: What a child may take more than the controller has at that moment, and for each job; and its seconds of a processor.
 _CHILD, _CHILD_PER_JOB, _CHILD_SECONDS = 512 * _MIB, 32 << 10, 60
-#: The controller takes no more than a part of the machine's memory.
-_PART = 2
+#: The controller takes no more than a part of the machine's memory; a child no more than a sixteenth, as there may be a
+#: dozen of them, but always what it may take without jobs.
+_PART, _PART_OF_CHILD = 2, 16
 
 
 def usual_limit(jobs: int, nodes: int) -> int:
@@ -27,8 +28,16 @@ def usual_limit(jobs: int, nodes: int) -> int:
         jobs: The most jobs that it may have to hold.
         nodes: Its nodes.
     """
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return min(_BASE + _PER_JOB * jobs + _PER_NODE * nodes, machine // _PART)
+    return min(_BASE + _PER_JOB * jobs + _PER_NODE * nodes, _machine() // _PART)
+
+
+def usual_limit_of_child(jobs: int) -> int:
+    """Give what a child may take more than the controller has at that moment. Bytes.
+
+    Args:
+        jobs: The number of jobs that it may have to list.
+    """
+    return max(min(_CHILD + _CHILD_PER_JOB * jobs, _machine() // _PART_OF_CHILD), _CHILD)
 
 
 def limit_memory(most: int) -> int:
@@ -46,9 +55,14 @@ def limit_child(jobs: int) -> None:
     Args:
         jobs: The number of jobs that it may have to list.
     """
-    limit_memory(_taken() + _CHILD + _CHILD_PER_JOB * jobs)
+    limit_memory(_taken() + usual_limit_of_child(jobs))
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     resource.setrlimit(resource.RLIMIT_CPU, (_CHILD_SECONDS, hard))
+
+
+def _machine() -> int:
+    """Give the machine's memory. Bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _taken() -> int:

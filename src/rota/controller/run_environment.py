@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -123,10 +124,15 @@ def array_environment(job: JobLine) -> dict[str, str]:
     """Give the variables that say which task of a job array a job is; none, if it is no task."""
     if job.array_job_id is None:
         return {}
-    ids = parse_array(job.request.array, MOST_TASKS).ids
+    own = {"SLURM_ARRAY_JOB_ID": str(job.array_job_id), "SLURM_ARRAY_TASK_ID": job.array_task}
+    return own | _of_all_tasks(job.request.array)
+
+
+@lru_cache(maxsize=64)
+def _of_all_tasks(array: str) -> dict[str, str]:
+    """Give the variables that all tasks of an array have; they are made once, not for each of its many tasks."""
+    ids = parse_array(array, MOST_TASKS).ids
     return {
-        "SLURM_ARRAY_JOB_ID": str(job.array_job_id),
-        "SLURM_ARRAY_TASK_ID": job.array_task,
         "SLURM_ARRAY_TASK_COUNT": str(len(ids)),
         "SLURM_ARRAY_TASK_MIN": str(ids[0]),
         "SLURM_ARRAY_TASK_MAX": str(ids[-1]),

@@ -57,9 +57,17 @@ class Submissions:
         known = self._known.get(payload)
         if known is None:
             self.fetch([payload])
-            known = self._known.get(payload) or Submission(details=JobDetails(batch=False))
+            known = self._known.get(payload)
+            if known is None:
+                return Submission(details=JobDetails(batch=False))
             self.keep(payload, known)
         return known
+
+    def is_lost(self, payload: str) -> bool:
+        """Whether what was handed in with a live job is not there any more, as somebody has removed its record."""
+        if payload and payload not in self._known:
+            self.fetch([payload])
+        return bool(payload) and payload not in self._known
 
     def handed_in(self, payload: str, job_id: int) -> None:
         """Note with which job something is handed in."""

@@ -69,11 +69,10 @@ def read_traces(state: Path) -> Traces:
     """Read what a supervisor has left in a state directory."""
     found, path = Traces(), state / log.LOG
     tail = state / log.TAIL
-    if not path.exists() and not tail.exists():
+    if not path.is_file() and not tail.is_file():
         return found
     found.is_there = True
-    data = path.read_bytes() if path.exists() else b""
-    kept = tail.read_bytes() if tail.exists() else None
+    data, kept = _read(path) or b"", _read(tail)
     records, _, _, wrong = log.records_in(data[: data.rfind(b"\n") + 1], kept, kernel.boot())
     found.is_watched = _is_locked(state)
     found.wrong = [] if found.is_watched else wrong
@@ -84,6 +83,11 @@ def read_traces(state: Path) -> Traces:
             if note["is"] == "exit" and (run.pid, run.ticks) == (note["pid"], note["ticks"]):
                 _end(run, note)
     return found
+
+
+def _read(path: Path) -> bytes | None:
+    """Read a file; ``None``: there is none, or a directory, or a link to nothing in its place."""
+    return path.read_bytes() if path.is_file() else None
 
 
 def _end(run: TracedRun, record: log.Record) -> None:
@@ -181,14 +185,18 @@ def environment_of(run: TracedRun) -> dict[str, str]:
     return dict(one.partition("=")[::2] for one in variables if "=" in one)
 
 
+def move_log(state: Path, aside: Path) -> None:
+    """Move away what is in the place of the files of a supervisor's log."""
+    for name in SUPERVISOR_FILES:
+        if os.path.lexists(state / name):
+            (state / name).rename(aside / name)
+
+
 def mend_log(state: Path, aside: Path) -> None:
     """Write the log of a supervisor that does not run anew, with its whole lines; what it was is moved away."""
-    data = (state / log.LOG).read_bytes() if (state / log.LOG).exists() else b""
-    kept = (state / log.TAIL).read_bytes() if (state / log.TAIL).exists() else None
+    data, kept = _read(state / log.LOG) or b"", _read(state / log.TAIL)
     records, _, number, _ = log.records_in(data[: data.rfind(b"\n") + 1], kept, kernel.boot())
-    for name in SUPERVISOR_FILES:
-        if (state / name).exists():
-            (state / name).rename(aside / name)
+    move_log(state, aside)
     records.append({"is": "suspect"})
     (state / log.LOG).touch(mode=0o600)
     (state / log.LOG).write_bytes(log.lines_of(records, number))

@@ -6,6 +6,7 @@ loses what cannot be read of it.
 
 from __future__ import annotations
 
+import sqlite3
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 _SMALL = 1 << 26
 #: The last ended jobs whose records are looked at when a controller starts. Others are when somebody asks for them.
 MOST_JOBS = 5_000
+#: Errors of SQLite by which a file is damaged. The last one is also that of a format that there is not, by its header.
+_DAMAGED = {*DAMAGED, sqlite3.SQLITE_ERROR}
 _ALTERED = "is not as it was written"
 #: The column of a row of ``jobs`` whose record is whole; it is not in the sum of the columns.
 _WHOLE = "form", None
@@ -100,7 +103,7 @@ def read_remains(url: str, *, most_jobs: int | None = None) -> Remains:
                 _read(connection, found, most_jobs)
     except (SQLAlchemyError, ValueError) as error:
         original = getattr(error, "orig", error)
-        if not isinstance(original, ValueError) and getattr(original, "sqlite_errorcode", None) not in DAMAGED:
+        if not isinstance(original, ValueError) and getattr(original, "sqlite_errorcode", None) not in _DAMAGED:
             raise DatabaseError(f"{place_of(engine)}: {cause(error)}") from None
         found.findings.append(Finding(f"{place.name}: {cause(error)}", "what cannot be read of it"))
     finally:

@@ -19,7 +19,7 @@ from rota.controller.driver import NEXT_JOB_ID, OTHERS
 from rota.controller.recovery.inspection import CLUSTER, GENERATION
 from rota.controller.recovery.state import next_ids
 from rota.core.plain import shape_of
-from rota.executor.traces import SUPERVISOR_FILES, mend_log
+from rota.executor.traces import mend_log, move_log
 from rota.model import ClusterConfig
 from rota.store import Database, DatabaseError, make_or_upgrade
 from rota.store.connection import cause, engine_of
@@ -120,9 +120,7 @@ class Plan:
         if found.is_watched:
             return
         if found.cluster not in ("", self._cluster):
-            for name in SUPERVISOR_FILES:
-                if (state / name).exists():
-                    (state / name).rename(self.aside / name)
+            move_log(state, self.aside)
         elif found.wrong or (self._made.running and not found.is_there):
             mend_log(state, self.aside)
 

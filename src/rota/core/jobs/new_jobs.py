@@ -9,6 +9,7 @@ from rota.core.job import Job, QueueRecord
 from rota.core.jobs.admission import MAX_JOB_ID, admit, check_ids
 from rota.model import Errno, RequestError
 from rota.model.array import fold_tasks, parse_array
+from rota.model.bounds import MOST_JOBS
 from rota.model.dependency import DependencyType, parse_dependency
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def new_job(cluster: Cluster, job_id: int, spec: JobSpec, place: Place | None = 
         _make_array(state, job)
     if spec.dependency:
         job.dependencies = dependencies_of(spec)
+        if place is None and job.array is not None:
+            _check_tasks(job.dependencies, job.array)
         if job.array is not None and job.task_id is not None:
             job.dependencies = dependencies_of_task(state, job, job.array, job.task_id)
     if spec.licenses:
@@ -103,6 +106,21 @@ def dependencies_of(spec: JobSpec) -> Dependencies | None:
         return parse_dependency(spec.dependency) if spec.dependency else None
     except ValueError as error:
         raise RequestError(str(error), Errno.DEPENDENCY) from None
+
+
+def are_task_by_task(wanted: Dependencies | None) -> bool:
+    """Whether each task of an array waits for a task of another one (``aftercorr``), for which it becomes a job."""
+    return wanted is not None and any(one.type is DependencyType.AFTER_CORR for one in wanted.each)
+
+
+def _check_tasks(wanted: Dependencies | None, array: JobArray[Job]) -> None:
+    """Check that no more jobs are made at once of the tasks of a new array than a request may name.
+
+    Raises:
+        RequestError: they are more.
+    """
+    if len(array.pending) > MOST_JOBS and are_task_by_task(wanted):
+        raise RequestError(f"aftercorr: the array has more than {MOST_JOBS:,} tasks", Errno.DEPENDENCY)
 
 
 def dependencies_of_task(state: ClusterState, job: Job, array: JobArray[Job], task_id: int) -> Dependencies | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.core.job import QueueRecord
-from rota.core.jobs.new_jobs import dependencies_of_task, make_job
-from rota.model.dependency import DependencyType
+from rota.core.jobs.new_jobs import are_task_by_task, dependencies_of_task, make_job
 
 if TYPE_CHECKING:
     from rota.core.arrays import JobArray
@@ -54,8 +53,7 @@ def become_task(job: Job) -> None:
 
 def split_for_dependencies(cluster: Cluster, job: Job, array: JobArray[Job]) -> None:
     """Split off all tasks of an array, if each depends on the same task of another array (``aftercorr``)."""
-    wanted = job.dependencies
-    if wanted is None or not any(one.type is DependencyType.AFTER_CORR for one in wanted.each):
+    if not are_task_by_task(job.dependencies):
         return
     for task_id in [*array.pending]:
         if job.waiting_tasks > 1:
