@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.allocation import allocation
 from rota.commands.job_ids import parse_job_id
-from rota.commands.srun import LETTERS, TABLE, read_srun, step_request
+from rota.commands.srun import LETTERS, TABLE, contradictions, read_srun, step_request
 from rota.controller.allocations import Messages, allocate, allocation_spec, held, until_over_or_gone
 from rota.controller.run_environment import allocation_environment
 from rota.controller.steps.layout import NodesError, StepError, counts_of
@@ -215,9 +215,13 @@ async def _step(
     request = step_request(line)
     quiet = "quiet" in line.texts
     told = False
-    if not quiet:
-        for warning in counts_of(request, cluster.driver.engine.view.allocation(place.job.job_id)).warnings:
-            terminal.error(f"srun: {warning}\n")
+    for problem in contradictions(line.texts):
+        terminal.error(f"srun: error: {problem}\n")
+    counts = counts_of(request, cluster.driver.engine.view.allocation(place.job.job_id))
+    for warning in counts.warnings:  # with --quiet, too
+        terminal.error(f"srun: {warning}\n")
+    if contradictions(line.texts):
+        return 1
 
     def busy(why: str) -> None:
         nonlocal told
