@@ -17,7 +17,6 @@ _OF_OPTIONS = {
     "cpus-per-gpu": "SLURM_CPUS_PER_GPU",
     "cpus-per-task": "SLURM_CPUS_PER_TASK",
     "dependency": "SLURM_JOB_DEPENDENCY",
-    "export": "SLURM_EXPORT_ENV",
     "gpus": "SLURM_GPUS",
     "gpus-per-node": "SLURM_GPUS_PER_NODE",
     "gpus-per-socket": "SLURM_GPUS_PER_SOCKET",
@@ -29,7 +28,7 @@ _OF_OPTIONS = {
     "ntasks-per-socket": "SLURM_NTASKS_PER_SOCKET",
 }
 #: Those of them that are no variables of an allocation.
-_OF_SCRIPTS = frozenset({"cpus-per-task", "dependency", "export", "ntasks-per-node"})
+_OF_SCRIPTS = frozenset({"cpus-per-task", "dependency", "ntasks-per-node"})
 #: Variables of a user that programs of Slurm read, and that are none of a job.
 _KEPT = ("SLURM_CONF", "SLURM_TIME_FORMAT", "SLURM_CLUSTERS", "SLURM_HOSTFILE")
 #: What begins the names of variables that a step has in any case: those of its job, and by which ``srun`` finds that.
@@ -57,6 +56,9 @@ def script_environment(
     own = exported(texts.get("export", "ALL"), environment)
     found = {variable: texts[option] for option, variable in _OF_OPTIONS.items() if texts.get(option)}
     found |= _request_environment(spec, texts)
+    is_whole = texts.get("export", "ALL").upper() == "ALL"
+    if not is_whole and texts["export"]:
+        found["SLURM_EXPORT_ENV"] = texts["export"]
     if texts.get("open-mode"):
         found["SLURM_OPEN_MODE"] = texts["open-mode"][0].lower()
     if spec.num_tasks or spec.ntasks_per_node:
@@ -64,7 +66,7 @@ def script_environment(
         found |= {"SLURM_NTASKS": tasks, "SLURM_NPROCS": tasks}
     if spec.overcommit:
         found["SLURM_OVERCOMMIT"] = "1"
-    if "get-user-env" in texts or texts.get("export", "ALL").upper() != "ALL":  # what a login gives is added then
+    if "get-user-env" in texts or not is_whole:  # what a login gives is added then
         found["SLURM_GET_USER_ENV"] = "1"
     found |= {"SLURM_SUBMIT_DIR": submit_dir, "SLURM_SUBMIT_HOST": host, "SLURM_PRIO_PROCESS": "0"}
     return own | found
