@@ -154,7 +154,7 @@ def _job(pairs: Iterable[tuple[str, str, str, bool]], now: int, utc_offset: Call
     changes: dict[str, Any] = {}
     for word, key, value, equals in pairs:
         low = _full(key.lower())
-        if low in {"jobid", "job"}:
+        if low in {"jobid", "job"} and equals:
             changes["jobs"] = _ids(value)
         elif low in _TIMES:
             changes[_TIMES[low]] = parse_slurm_time(value, now, utc_offset)

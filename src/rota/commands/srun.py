@@ -312,11 +312,16 @@ def step_request(line: SrunLine) -> StepRequest:
         overlap="overlap" in texts,
         overcommit="overcommit" in texts,
         immediate="immediate" in texts,
-        gpus_per_node=-1 if gres.lower() == "none" else _gpus(gres) or _gpus(texts.get("gpus-per-node", "")),
+        gpus_per_node=-1 if gres.lower() == "none" else _gpus_in(gres) or _gpus(texts.get("gpus-per-node", "")),
         gpus_per_task=_gpus(texts.get("gpus-per-task", "")),
         gpus=_gpus(texts.get("gpus", "")) if "gpus" in given else 0,
         texts=texts,
     )
+
+
+def _gpus_in(gres: str) -> int:
+    """Count the GPUs among other GRES."""
+    return _gpus(",".join(item for item in gres.split(",") if item.partition(":")[0] == "gpu"))
 
 
 def _gpus(text: str) -> int:

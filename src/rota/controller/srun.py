@@ -14,6 +14,7 @@ from rota.commands.job_ids import parse_job_id
 from rota.commands.srun import LETTERS, TABLE, contradictions, read_srun, step_request
 from rota.controller.allocations import Messages, allocate, allocation_spec, held, until_over_or_gone
 from rota.controller.run_environment import allocation_environment
+from rota.controller.steps.gpus import GpusError, check_gpus
 from rota.controller.steps.layout import NodesError, StepError, counts_of
 from rota.controller.steps.registry import KILLED
 from rota.controller.steps.spec import MPI_TYPES, read_programs, step_spec
@@ -232,11 +233,13 @@ async def _step(
 
     gone: asyncio.Future[None] = asyncio.ensure_future(terminal.closed())
     try:
+        check_gpus(request, counts, place.run)
         made = await cluster.steps.create(place.job, request, busy, gone, call)
     except NodesError as error:
         raise RefusedError(*(f"error: {line}" for line in error.args)) from None
     except StepError as error:
-        raise RefusedError(f"error: Unable to create step for job {place.job.job_id}: {error}") from None
+        why = [f"error: {line}" for line in error.args] if isinstance(error, GpusError) else []
+        raise RefusedError(*why, f"error: Unable to create step for job {place.job.job_id}: {error}") from None
     finally:
         gone.cancel()
         await asyncio.wait([gone])

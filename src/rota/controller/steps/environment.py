@@ -75,11 +75,13 @@ def gpu_environment(run: Run, request: StepRequest, layout: Layout, task: int) -
     if request.gpus_per_node < 0 or not gpus:
         return {}
     local = layout.node_of_task[:task].count(index)
+    on_node = 0
     if request.gpus_per_task:
+        on_node = min(request.gpus_per_task * layout.tasks_by_node[index], len(gpus))
         gpus = gpus[local * request.gpus_per_task : (local + 1) * request.gpus_per_task]
     elif request.gpus_per_node:
         gpus = gpus[: request.gpus_per_node]
     elif request.gpus:
         gpus = gpus[: -(-request.gpus // len(layout.nodes))]
     shown = ",".join(map(str, gpus))
-    return {**visible_gpus(shown), "SLURM_STEP_GPUS": shown, "SLURM_GPUS_ON_NODE": str(len(gpus))}
+    return {**visible_gpus(shown), "SLURM_STEP_GPUS": shown, "SLURM_GPUS_ON_NODE": str(on_node or len(gpus))}
