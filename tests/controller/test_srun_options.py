@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -68,6 +69,22 @@ def test_such_values_that_cannot_be_used(cluster: LiveCluster, words: str) -> No
     done = cluster.run(*words.split(), check=False)
     assert done.returncode != 0
     assert {"-I": "immediate", "-K": "--kill-"}[words.partition("x ")[0][-2:]] in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("signal", "status"), [("TERM", 1), ("USR1", 1), ("HUP", 0), ("INT", 0), ("QUIT", 0), ("KILL", 0)]
+)
+def test_what_salloc_makes_of_a_command_that_a_signal_ends(cluster: LiveCluster, signal: str, status: int) -> None:
+    command = f"ulimit -c 0; kill -{signal} $$"
+    assert cluster.run("salloc", "-Q", "sh", "-c", command, check=False).returncode == status
+
+
+def test_a_command_whose_allocation_is_taken_away(cluster: LiveCluster) -> None:
+    command = "scancel $SLURM_JOB_ID; sleep 20 & wait"
+    done = cluster.run("salloc", "sh", "-c", command, check=False)
+    said = re.sub(r"\d+", "J", done.stderr)
+    assert said == "salloc: Granted job allocation J\nsalloc: Job allocation J has been revoked.\n"
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize(
