@@ -169,10 +169,12 @@ def _room(request: StepRequest, everything: Mapping[str, int], held: Mapping[str
     room: dict[str, int] = {}
     for name, cpus in everything.items():
         free = cpus - held.get(name, 0)
-        if name not in skipped and (request.exact or free == cpus):  # or the step wants all of it
+        if name in skipped or not (request.exact or free == cpus):  # the step wants all of it
+            continue
+        if not request.overcommit:
             room[name] = free // (request.cpus_per_task or 1)
-    if request.overcommit:
-        room = {name: tasks for name, count in room.items() if count}
+        elif free:
+            room[name] = tasks
     return room
 
 
