@@ -64,6 +64,12 @@ def test_a_place_that_the_profile_gives_them_is_kept(cluster: LiveCluster, home:
     assert _told(cluster, home, "#!/bin/bash -l")[0] == str(home / "srun")
 
 
+@pytest.mark.parametrize("export", ["NONE", "NIL", "A=1"])
+def test_scripts_that_are_given_a_login_find_them_too(cluster: LiveCluster, home: Path, export: str) -> None:
+    found = _told(cluster, home, "#!/bin/bash -l", SBATCH_EXPORT=export)
+    assert found[0] == str(cluster.state / "bin" / "srun")
+
+
 def test_other_scripts_have_the_environment_of_their_submission(cluster: LiveCluster, home: Path) -> None:
     commands = str(cluster.state / "bin" / "srun")
     assert _told(cluster, home, "#!/bin/bash") == [commands, "---"]

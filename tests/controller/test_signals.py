@@ -89,3 +89,20 @@ def test_tasks_have_kill_wait_while_their_script_runs(cluster: LiveCluster) -> N
     said = (cluster.directory / "said").read_text()
     assert "srun: got SIGCONT\n" in said
     assert "srun: forcing job termination\n" in said
+
+
+@pytest.mark.parametrize("words", ["-b", "-b -s KILL"])
+def test_the_script_alone_is_killed(cluster: LiveCluster, words: str) -> None:
+    job_id = cluster.submit("-o", "/dev/null", "--wrap", "sleep 60")
+    cluster.wait(lambda: cluster.run("squeue", "-h", "-j", str(job_id), "-o", "%t").stdout == "R\n")
+    cluster.run("scancel", *words.split(), str(job_id))
+    cluster.wait(lambda: job_id in cluster.ended())
+    found = cluster.run("sacct", "-nPX", "-j", str(job_id), "-o", "state,exitcode").stdout
+    assert found == "FAILED|0:9\n"
+
+
+@pytest.mark.parametrize("words", ["-b", "-b -s KILL"])
+def test_a_job_that_waits_has_no_script_to_kill(cluster: LiveCluster, words: str) -> None:
+    job_id = cluster.submit("-H", "--wrap", "true")
+    cluster.run("scancel", *words.split(), str(job_id))
+    assert cluster.run("squeue", "-h", "-t", "all", "-j", str(job_id), "-o", "%T").stdout == "CANCELLED\n"

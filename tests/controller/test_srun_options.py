@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,7 @@ from rota.testing.live import LiveCluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _CONF = """
 ClusterName=rig
@@ -67,3 +69,63 @@ def test_such_values_that_cannot_be_used(cluster: LiveCluster, words: str) -> No
     done = cluster.run(*words.split(), check=False)
     assert done.returncode != 0
     assert {"-I": "immediate", "-K": "--kill-"}[words.partition("x ")[0][-2:]] in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("signal", "status"), [("TERM", 1), ("USR1", 1), ("HUP", 0), ("INT", 0), ("QUIT", 0), ("KILL", 0)]
+)
+def test_what_salloc_makes_of_a_command_that_a_signal_ends(cluster: LiveCluster, signal: str, status: int) -> None:
+    command = f"ulimit -c 0; kill -{signal} $$"
+    assert cluster.run("salloc", "-Q", "sh", "-c", command, check=False).returncode == status
+
+
+def test_a_command_whose_allocation_is_taken_away(cluster: LiveCluster) -> None:
+    command = "scancel $SLURM_JOB_ID; sleep 20 & wait"
+    done = cluster.run("salloc", "sh", "-c", command, check=False)
+    said = re.sub(r"\d+", "J", done.stderr)
+    assert said == "salloc: Granted job allocation J\nsalloc: Job allocation J has been revoked.\n"
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "variables"),
+    [
+        ("-n4 -m plane=2", "SLURM_DISTRIBUTION=plane SLURM_DIST_PLANESIZE=2"),
+        ("-n4 -m Block:Cyclic", "SLURM_DISTRIBUTION=block:cyclic"),
+        ("-n4 -m cyclic:*,NoPack", "SLURM_DISTRIBUTION=cyclic:cyclic,nopack"),
+        ("-n4 -m *", "SLURM_DISTRIBUTION=block"),
+        ("-n4 -m pack", "SLURM_DISTRIBUTION=pack"),
+        ("-n2 --hint=nomultithread", "SLURM_HINT=nomultithread SLURM_THREADS_PER_CORE=1"),
+        ("-n2 -B 1:1:1", "SLURM_THREADS_PER_CORE=1"),
+        ("-n2 --ntasks-per-core=1 --mem=1", "SLURM_MEM_PER_NODE=1 SLURM_NTASKS_PER_CORE=1"),
+        ("-O -N2 -n5", "SLURM_TASKS_PER_NODE=3,2"),
+        ("-n2 --ntasks-per-node=4", "SLURM_NTASKS_PER_NODE=4 SLURM_TASKS_PER_NODE=4"),
+        ("-n3 --ntasks-per-node=2", "SLURM_NTASKS_PER_NODE=2 SLURM_TASKS_PER_NODE=2(x2)"),
+        ("-N1-2 --ntasks-per-node=2", "SLURM_NTASKS=4 SLURM_NPROCS=4"),
+    ],
+)
+@pytest.mark.parametrize("command", ["salloc -Q", "sbatch -QW -o {}/out --wrap env"])
+def test_jobs_are_told_what_they_asked_for(
+    cluster: LiveCluster, command: str, options: str, variables: str, tmp_path: Path
+) -> None:
+    words = [*command.format(tmp_path).split(), *options.split()]
+    if command.startswith("salloc"):
+        found = cluster.run(*words, "env").stdout
+    else:
+        cluster.run(*words)
+        found = (tmp_path / "out").read_text()
+    assert set(variables.split()) <= set(found.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("options", "variables"),
+    [
+        ("-n4 -m plane=2", "SLURM_DISTRIBUTION=plane SLURM_DIST_PLANESIZE=2"),
+        ("-n2 -m block,Pack", "SLURM_DISTRIBUTION=block,pack"),
+        ("-n1 --hint=compute_bound", "SLURM_THREADS_PER_CORE=1"),
+        ("-N2 --ntasks-per-node=2 --ntasks-per-core=1", "SLURM_NTASKS_PER_CORE=1 SLURM_NTASKS_PER_NODE=2"),
+    ],
+)
+def test_tasks_are_told_what_their_step_asked_for(cluster: LiveCluster, options: str, variables: str) -> None:
+    found = cluster.run("srun", *options.split(), "env").stdout
+    assert set(variables.split()) <= set(found.splitlines())

@@ -37,6 +37,33 @@ def _shown(cluster: LiveCluster, kind: str, name: object, key: str) -> str:
 # ---- jobs -------------------------------------------------------------------------------------------------------
 
 
+def test_a_key_and_its_value_may_be_two_words(cluster: LiveCluster) -> None:
+    job_id = cluster.submit("-H", "--wrap", "true")
+    for words in (
+        ("job", job_id, "name=a"),
+        ("JobId", job_id, "comment=b"),
+        ("nice=7", "job", job_id, "admincomment", "c"),
+    ):
+        assert _update(cluster, *words).returncode == 0
+    found = [_shown(cluster, "job", job_id, key) for key in ("JobName", "Comment", "Nice", "AdminComment")]
+    assert found == ["a", "b", "7", "c"]
+    said = [_update(cluster, *words).stderr for words in (("job", job_id), ("job",), ("job", "x", "name=b"))]
+    assert [text.splitlines()[0] for text in said] == [
+        *("No changes specified", "Invalid input: job", "Invalid job id specified for job x"),
+    ]
+    cluster.run("scancel", str(job_id))
+
+
+def test_the_least_time_limit_stays_below_the_other(cluster: LiveCluster) -> None:
+    job_id = cluster.submit("-H", "-t", "50", "--wrap", "true")
+    refused = f"Invalid time-min specification (exceeds job's time or other limits) for job {job_id}"
+    assert _update(cluster, f"JobId={job_id}", "TimeMin=99").stderr.splitlines()[0] == refused
+    assert _update(cluster, f"JobId={job_id}", "TimeMin=5").returncode == 0
+    assert _update(cluster, f"JobId={job_id}", "TimeLimit=3").stderr.splitlines()[0] == refused
+    assert _update(cluster, f"JobId={job_id}", "TimeMin=70", "TimeLimit=80").returncode == 0
+    cluster.run("scancel", str(job_id))
+
+
 def test_comments_and_mail_of_a_job(cluster: LiveCluster) -> None:
     job_id = cluster.submit("-H", "--comment", "first", "--wrap", "true")
     words = ("Comment=a b", "AdminComment=mind the step", "MailUser=ann", "MailType=END")

@@ -30,6 +30,10 @@ _MOST = 64 << 20
 _CREDENTIALS = 12
 #: Bytes of the number of an open file.
 _FILE = 4
+#: Signals by which the command of ``salloc`` may end with success.
+_QUIET = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
+#: Seconds in which the controller may say why an allocation was taken away.
+_WHY = 1.0
 
 
 # ---- the first process of the job -----------------------------------------------------------------------------------
@@ -165,13 +169,28 @@ def main(data: bytes, controller: _socket.socket) -> int:
     if spec["hold"] and not _tell(server, {"do": "hold"}):
         _say(spec, f"error: Job allocation {spec['job']} has been revoked")
         return 1
-    status = _command(spec, server) if spec["command"] == "salloc" else _again(spec, server)
+    ended = _Ended(_again(spec, server)) if spec["command"] == "srun" else _command(spec, server, over)
     if spec["hold"]:
-        if spec["command"] == "salloc":
+        if spec["command"] == "salloc" and not ended.is_revoked:
             _say(spec, f"Relinquishing job allocation {spec['job']}")
-        _tell(server, {"do": "end", "status": status})
+        _tell(server, {"do": "end", "status": ended.status})
         over.wait()
-    return status
+    return ended.told
+
+
+class _Ended:
+    """How a command has ended.
+
+    Args:
+        status: Its exit status, as a shell gives it.
+        told: What is told of it; ``None``: the same.
+        is_revoked: Whether its allocation was taken away before.
+    """
+
+    def __init__(self, status: int, told: "int | None" = None, *, is_revoked: bool = False) -> None:
+        self.status = status
+        self.told = status if told is None else told
+        self.is_revoked = is_revoked
 
 
 class _Over:
@@ -185,6 +204,8 @@ class _Over:
         self._controller: _socket.socket | None = controller
         self._again_at = 0.0
         self.is_told = False
+        #: What the controller said about it; empty: nothing.
+        self.why = ""
 
     def look(self, seconds: float) -> None:
         """Hear what it says within some time."""
@@ -215,6 +236,8 @@ class _Over:
         try:
             while self._controller is not None:
                 letter, data = thin.frame(self._controller)
+                if letter == b"e":
+                    self.why = data.decode()
                 if letter == b"x":
                     self.is_told = data == b"0"  # else it has too much to do
                     self._controller.close()
@@ -266,18 +289,18 @@ def _again(spec: "dict[str, Any]", server: _socket.socket) -> int:
         return 1  # the job was ended
 
 
-def _command(spec: "dict[str, Any]", server: _socket.socket) -> int:
-    """Run a command where this program is; give its exit status."""
+def _command(spec: "dict[str, Any]", server: _socket.socket, over: _Over) -> _Ended:
+    """Run a command where this program is."""
     program = program_path(spec["argv"][0], dict(os.environ))
     try:
         if spec["cwd"]:
             os.chdir(spec["cwd"])
     except OSError as error:
         _say(spec, f"error: chdir({spec['cwd']}): {error.strerror}")
-        return 1
+        return _Ended(1)
     if not os.access(program, os.X_OK) or os.path.isdir(program):
         _say(spec, f'error: _fork_command: Unable to find command "{spec["argv"][0]}"')
-        return 1
+        return _Ended(1)
     read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -301,11 +324,13 @@ def _command(spec: "dict[str, Any]", server: _socket.socket) -> int:
             os.read(read_end, 4096)
         if server.fileno() in ready and not server.recv(1):
             watched.remove(server.fileno())
-            _say(spec, f"Job allocation {spec['job']} has been revoked.")
+            over.look(_WHY)
+            _say(spec, over.why or f"Job allocation {spec['job']} has been revoked.")
             os.kill(pid, signal.SIGHUP)
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
-            return exit_status(status)
+            by_signal = (0 if os.WTERMSIG(status) in _QUIET else 1) if os.WIFSIGNALED(status) else None
+            return _Ended(exit_status(status), by_signal, is_revoked=server.fileno() not in watched)
 
 
 def _say(spec: "dict[str, Any]", text: str) -> None:

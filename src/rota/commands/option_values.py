@@ -49,7 +49,7 @@ _MOST_NICE = 2**31 - 3
 #: Largest priority: those above have a special meaning in Slurm.
 _TOP = MAX_PRIORITY - 2
 _DISTRIBUTION = re.compile(
-    r"(?:plane=(?P<size>\d+)|(?P<arbitrary>arbitrary)|(?:block|cyclic|\*)(?::(?P<sockets>block|f?cyclic|\*)?(?::(?:block|f?cyclic|\*))?)?)"
+    r"plane=(?P<size>\d+)|(?:(?P<arbitrary>arbitrary)|(?:block|cyclic|\*)(?::(?P<sockets>block|f?cyclic|\*)?(?::(?:block|f?cyclic|\*))?)?)"
     r"(?:,(?:no)?pack)?|(?:no)?pack",
     re.IGNORECASE | re.ASCII,
 )

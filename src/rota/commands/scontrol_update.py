@@ -1,4 +1,7 @@
-"""``scontrol update`` of jobs, nodes and partitions: words ``Key=value``, keys in any case."""
+"""``scontrol update`` of jobs, nodes and partitions: words ``Key=value``, keys in any case.
+
+For jobs a key and its value may also be two words, as in ``scontrol update job 17 name=x``.
+"""
 
 from __future__ import annotations
 
@@ -116,6 +119,8 @@ def parse_update(
         UsageError: no entity is named, or a key or value cannot be used.
     """
     pairs = [(word, *word.partition("=")[::2], "=" in word) for word in words]
+    if any(word.lower() in {"job", "jobid"} for word in words):
+        return _job(_paired(words), now, utc_offset)
     keys = {key.lower() for _, key, _, equals in pairs if equals}
     if not keys & JOB_KEYS and any(len(key) > 1 and "partitionname".startswith(key) for key in keys):
         return parse_partition(words)
@@ -133,6 +138,15 @@ def parse_update(
 JOB_KEYS = frozenset({"jobid", "job", "jobname", "name"})
 
 
+def _paired(words: Sequence[str]) -> Iterable[tuple[str, str, str, bool]]:
+    """Read words of which keys may be one, and their values the next: each as `_job` takes it."""
+    left = iter(words)
+    for word in left:
+        key, equals, value = word.partition("=")
+        found = value if equals or key.lower() == "nice" else next(left, None)
+        yield word, key, found or "", bool(equals) or (key.lower() != "nice" and found is not None)
+
+
 # ---- jobs -------------------------------------------------------------------------------------------------------
 
 
@@ -140,7 +154,7 @@ def _job(pairs: Iterable[tuple[str, str, str, bool]], now: int, utc_offset: Call
     changes: dict[str, Any] = {}
     for word, key, value, equals in pairs:
         low = _full(key.lower())
-        if low in {"jobid", "job"}:
+        if low in {"jobid", "job"} and equals:
             changes["jobs"] = _ids(value)
         elif low in _TIMES:
             changes[_TIMES[low]] = parse_slurm_time(value, now, utc_offset)

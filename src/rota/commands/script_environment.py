@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.commands.distribution import distribution_environment
 from rota.commands.option_error import OptionError
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ _OF_OPTIONS = {
     "cpus-per-gpu": "SLURM_CPUS_PER_GPU",
     "cpus-per-task": "SLURM_CPUS_PER_TASK",
     "dependency": "SLURM_JOB_DEPENDENCY",
-    "distribution": "SLURM_DISTRIBUTION",
-    "export": "SLURM_EXPORT_ENV",
     "gpus": "SLURM_GPUS",
     "gpus-per-node": "SLURM_GPUS_PER_NODE",
     "gpus-per-socket": "SLURM_GPUS_PER_SOCKET",
@@ -27,8 +26,9 @@ _OF_OPTIONS = {
     "ntasks-per-gpu": "SLURM_NTASKS_PER_GPU",
     "ntasks-per-node": "SLURM_NTASKS_PER_NODE",
     "ntasks-per-socket": "SLURM_NTASKS_PER_SOCKET",
-    "threads-per-core": "SLURM_THREADS_PER_CORE",
 }
+#: Those of them that are no variables of an allocation.
+_OF_SCRIPTS = frozenset({"cpus-per-task", "dependency", "ntasks-per-node"})
 #: Variables of a user that programs of Slurm read, and that are none of a job.
 _KEPT = ("SLURM_CONF", "SLURM_TIME_FORMAT", "SLURM_CLUSTERS", "SLURM_HOSTFILE")
 #: What begins the names of variables that a step has in any case: those of its job, and by which ``srun`` finds that.
@@ -55,19 +55,46 @@ def script_environment(
     """
     own = exported(texts.get("export", "ALL"), environment)
     found = {variable: texts[option] for option, variable in _OF_OPTIONS.items() if texts.get(option)}
+    found |= _request_environment(spec, texts)
+    is_whole = texts.get("export", "ALL").upper() == "ALL"
+    if not is_whole and texts["export"]:
+        found["SLURM_EXPORT_ENV"] = texts["export"]
+    if texts.get("open-mode"):
+        found["SLURM_OPEN_MODE"] = texts["open-mode"][0].lower()
     if spec.num_tasks or spec.ntasks_per_node:
         tasks = str(spec.num_tasks or max(spec.min_nodes, 1) * spec.ntasks_per_node)
         found |= {"SLURM_NTASKS": tasks, "SLURM_NPROCS": tasks}
     if spec.overcommit:
         found["SLURM_OVERCOMMIT"] = "1"
+    if "get-user-env" in texts or not is_whole:  # what a login gives is added then
+        found["SLURM_GET_USER_ENV"] = "1"
+    found |= {"SLURM_SUBMIT_DIR": submit_dir, "SLURM_SUBMIT_HOST": host, "SLURM_PRIO_PROCESS": "0"}
+    return own | found
+
+
+def options_environment(spec: JobSpec, texts: Mapping[str, str]) -> dict[str, str]:
+    """Give the variables of an allocation that say what was asked for.
+
+    Args:
+        spec: The request.
+        texts: The texts of its options, by long name.
+    """
+    named = _OF_OPTIONS.keys() - _OF_SCRIPTS
+    return {_OF_OPTIONS[name]: texts[name] for name in named if texts.get(name)} | _request_environment(spec, texts)
+
+
+def _request_environment(spec: JobSpec, texts: Mapping[str, str]) -> dict[str, str]:
+    """Give the variables of a request for which there are several options, or several ways to write their values."""
+    found = distribution_environment(texts.get("distribution", ""))
+    if spec.threads_per_core:
+        found["SLURM_THREADS_PER_CORE"] = str(spec.threads_per_core)
     if spec.mem_per_cpu:
         found["SLURM_MEM_PER_CPU"] = str(spec.mem_per_cpu)
     elif spec.mem_per_node > 0:
         found["SLURM_MEM_PER_NODE"] = str(spec.mem_per_node)
-    if "get-user-env" in texts or texts.get("export", "ALL").upper() != "ALL":  # what a login gives is added then
-        found["SLURM_GET_USER_ENV"] = "1"
-    found |= {"SLURM_SUBMIT_DIR": submit_dir, "SLURM_SUBMIT_HOST": host, "SLURM_PRIO_PROCESS": "0"}
-    return own | found
+    elif spec.mem_per_gpu:
+        found["SLURM_MEM_PER_GPU"] = str(spec.mem_per_gpu)
+    return found
 
 
 def exported(text: str, environment: Mapping[str, str], *, slurm: bool = False) -> dict[str, str]:

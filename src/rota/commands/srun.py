@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rota.commands.distribution import Distribution, read_distribution
 from rota.commands.option_error import OptionError, Problem
 from rota.commands.option_values import not_supported, number_of, warning_of_allocation
 from rota.commands.sbatch import options_of, parse_options
@@ -179,15 +180,14 @@ class StepRequest:
     #: Whether the number of nodes was given on the command line.
     wants_nodes: bool = False
     ntasks_per_node: int = 0
+    threads_per_core: int = 0
     required_nodes: tuple[str, ...] = ()
     #: The node of each task; empty: it follows from the distribution.
     places: tuple[str, ...] = ()
     excluded_nodes: tuple[str, ...] = ()
     #: Number of nodes of the job that are skipped.
     relative: int = 0
-    #: ``block``, ``cyclic``, ``plane`` or ``arbitrary``.
-    distribution: str = ""
-    plane_size: int = 0
+    distribution: Distribution
     #: Whether it takes just what it asks for, instead of all processors of its nodes.
     exact: bool = False
     #: Whether it shares processors with other steps.
@@ -247,6 +247,20 @@ def read_srun(words: Sequence[str], environment: Mapping[str, str], uid: int = 0
     return SrunLine(given._replace(fields=fields, texts=texts), given)
 
 
+def contradictions(texts: Mapping[str, str]) -> list[str]:
+    """Say which options of a step exclude each other, in Slurm's words.
+
+    Args:
+        texts: The texts of its options by long name.
+    """
+    found = []
+    if "relative" in texts and {"nodelist", "exclude"} & texts.keys():
+        found.append("-r,--relative not allowed with -w,--nodelist or -x,--exclude.")
+    if "whole" in texts and {"exact", "exclusive"} & texts.keys():
+        found.append("--exact and --whole are mutually exclusive.")
+    return found
+
+
 def _settle_places(fields: dict[str, Any], texts: Mapping[str, str], given: Options) -> None:
     """Let there be a task for each node that ``--nodelist`` names."""
     names = _places(texts)
@@ -276,7 +290,6 @@ def step_request(line: SrunLine) -> StepRequest:
     fields, texts, given = line.options.fields, line.texts, line.given.texts
     least, most = fields.get("nodes", (0, 0))
     argv = tuple(line.options.rest)
-    kind, _, size = texts.get("distribution", "").lower().partition("=")
     gres = texts.get("gres", "")
     tasks = fields.get("num_tasks", 0)
     places = _places(texts) if fields.get("arbitrary") else ()
@@ -289,21 +302,26 @@ def step_request(line: SrunLine) -> StepRequest:
         max_nodes=most,
         wants_nodes="nodes" in given,
         ntasks_per_node=0 if places else fields.get("ntasks_per_node", 0),
+        threads_per_core=fields.get("threads_per_core") or fields.get("hint", 0),
         required_nodes=fields.get("required_nodes", ()),
         places=places,
         excluded_nodes=fields.get("excluded_nodes", ()),
         relative=fields.get("relative", 0),
-        distribution=kind.partition(":")[0].partition(",")[0],
-        plane_size=int(size or 0),
+        distribution=read_distribution(texts.get("distribution", "")),
         exact=bool({"exact", "exclusive", "cpus-per-task"} & texts.keys()),
         overlap="overlap" in texts,
         overcommit="overcommit" in texts,
         immediate="immediate" in texts,
-        gpus_per_node=-1 if gres.lower() == "none" else _gpus(gres) or _gpus(texts.get("gpus-per-node", "")),
+        gpus_per_node=-1 if gres.lower() == "none" else _gpus_in(gres) or _gpus(texts.get("gpus-per-node", "")),
         gpus_per_task=_gpus(texts.get("gpus-per-task", "")),
         gpus=_gpus(texts.get("gpus", "")) if "gpus" in given else 0,
         texts=texts,
     )
+
+
+def _gpus_in(gres: str) -> int:
+    """Count the GPUs among other GRES."""
+    return _gpus(",".join(item for item in gres.split(",") if item.partition(":")[0] == "gpu"))
 
 
 def _gpus(text: str) -> int:

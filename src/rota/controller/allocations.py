@@ -135,7 +135,20 @@ async def until_over_or_gone(cluster: Cluster, terminal: Terminal, job_id: int) 
 
 async def held(cluster: Cluster, terminal: Terminal, job_id: int) -> None:
     """Wait until a job is over that ends with its command: it is cancelled when that has gone."""
-    if await until_over_or_gone(cluster, terminal, job_id):
+    timed_out: list[int] = []
+
+    def finished(record: JobRecord) -> None:
+        if record.job_id == job_id and record.state is JobState.TIMEOUT:
+            timed_out.append(job_id)
+
+    cluster.driver.on_finished.append(finished)
+    try:
+        is_over = await until_over_or_gone(cluster, terminal, job_id)
+    finally:
+        cluster.driver.on_finished.remove(finished)
+    if is_over:
+        if timed_out:  # `rota.client.allocation` says it, or not
+            terminal.error(f"Job {job_id} has exceeded its time limit and its allocation has been revoked.")
         return
     # Its first process notices it too, and tells how the command ended if it did; there may be none yet.
     with suppress(TimeoutError):

@@ -110,7 +110,11 @@ def _with(known: JobDetails, changes: dict[str, str]) -> JobDetails:
 
 
 def _times(cluster: Cluster, job_id: int, request: JobUpdate) -> dict[str, Any]:
-    """Give the new time limits of a job."""
+    """Give the new time limits of a job.
+
+    Raises:
+        RequestError: the least one of a job that waits would be above the other, or a change comes to no time.
+    """
     job = cluster.driver.engine.jobs.get(job_id)
     if job is None:
         return {}
@@ -121,6 +125,9 @@ def _times(cluster: Cluster, job_id: int, request: JobUpdate) -> dict[str, Any]:
         found["time_min"] = _limit(request.time_min, job.spec.time_min or job.time_limit)
     if request.end_time is not None and job.start_time is not None:
         found["time_limit"] = max(request.end_time - job.start_time, 60)
+    shortest, limit = found.get("time_min", job.spec.time_min), found.get("time_limit", job.time_limit)
+    if found and job.state is JobState.PENDING and (shortest or 0) > limit:
+        raise RequestError(message_of(Errno.INVALID_TIME_MIN_LIMIT, "")[0], Errno.INVALID_TIME_MIN_LIMIT)
     return found
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _LOGIN = re.compile(r"#!\s*\S*(?:/env\s+(?:-S\s*)?\S*)?\bbash\s+(?:-\w*l\w*|.*--login\b)", re.ASCII)
 #: The same of other shells, which read no file after the profile.
 _OTHER = re.compile(_LOGIN.pattern.replace("bash", "((?:da|a|k|mk|z|c|tc|fi)?sh)"), re.ASCII)
+#: In the environments of jobs that are given what a login gives, and the cluster's commands in any case.
+_LOGIN_WANTED = "SLURM_GET_USER_ENV"
 #: Keeps what the user has for ``BASH_ENV``.
 _BEFORE = "ROTA_BASH_ENV"
 _TEXT = """\
@@ -69,9 +71,9 @@ class LoginShells:
         new.replace(self._file)
 
     def environment(self, script: str, environment: Mapping[str, str]) -> Mapping[str, str]:
-        """Give the environment of a script: another one, if it is a login shell and was submitted with the commands."""
-        on_path = self._commands in environment.get("PATH", "").split(":")
-        if not on_path or not _LOGIN.match(script.partition("\n")[0]):
+        """Give the environment of a script: another one, if it is a login shell and would have the commands."""
+        has_commands = _LOGIN_WANTED in environment or self._commands in environment.get("PATH", "").split(":")
+        if not has_commands or not _LOGIN.match(script.partition("\n")[0]):
             return environment
         before = {_BEFORE: environment["BASH_ENV"]} if environment.get("BASH_ENV") else {}
         return {**environment, **before, "BASH_ENV": str(self._file)}

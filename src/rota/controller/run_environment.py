@@ -82,6 +82,8 @@ def run_environment(run: Run, cluster: str, conf: str) -> dict[str, str]:
         "SLURM_TOPOLOGY_ADDR_PATTERN": "node",
         "SLURM_WORKING_CLUSTER": f"{cluster}:localhost:0:0:0",
     }
+    if job.request.ntasks_per_node and not job.request.num_tasks:
+        found |= dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS"), str(len(job.nodes) * job.request.ntasks_per_node))
     if conf:
         found["SLURM_CONF"] = conf
     if job.request.reservation:
@@ -104,7 +106,7 @@ def allocation_environment(run: Run, wanted: Allocation, cluster: str, conf: str
     found = {name: every[name] for name in _OF_ALLOCATIONS if name in every}
     found |= {"SLURM_SUBMIT_DIR": details.work_dir, "SLURM_SUBMIT_HOST": details.submit_host}
     if spec.num_tasks or spec.ntasks_per_node:
-        tasks = str(spec.num_tasks or max(spec.min_nodes, 1) * spec.ntasks_per_node)
+        tasks = str(len(run.allocation) * spec.ntasks_per_node or spec.num_tasks)
         found |= {"SLURM_NTASKS": tasks, "SLURM_NPROCS": tasks}
     if spec.ntasks_per_node:
         found["SLURM_NTASKS_PER_NODE"] = str(spec.ntasks_per_node)
@@ -143,13 +145,16 @@ def _of_all_tasks(array: str) -> dict[str, str]:
 def tasks_per_node(run: Run) -> list[int]:
     """Count the tasks on each node: as many as were asked for, one node after the other, else as many as fit."""
     request, counts = run.job.request, []
+    if request.ntasks_per_node:
+        return [request.ntasks_per_node] * len(run.allocation)
+    if request.overcommit and request.num_tasks:
+        each, more = divmod(request.num_tasks, len(run.allocation))
+        return [each + (place < more) for place in range(len(run.allocation))]
     left = request.num_tasks
     later = len(run.allocation)
     for one in run.allocation:
         later -= 1
         room = max(one.cpus // max(request.cpus_per_task, 1), 1)
-        if request.ntasks_per_node:
-            room = min(room, request.ntasks_per_node)
         count = min(room, max(left - later, 1)) if request.num_tasks else room
         left -= count
         counts.append(count)

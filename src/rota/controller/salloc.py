@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rota.commands.allocation import LETTERS, TABLE, allocation, read_salloc
+from rota.commands.script_environment import options_environment
 from rota.controller.allocations import Messages, allocate, allocation_spec, held
 from rota.controller.run_environment import allocation_environment
 from rota.controller.submitting import client_of, telling_problems, with_host_files
@@ -53,7 +54,10 @@ async def salloc(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
         run = cluster.runs.run_of(job.job_id, job.restart_count)
         more = {
             "argv": argv,
-            "env": allocation_environment(run, wanted, cluster.name, cluster.conf) if run else {},
+            "env": {
+                **options_environment(wanted.spec, wanted.texts),
+                **(allocation_environment(run, wanted, cluster.name, cluster.conf) if run else {}),
+            },
             "quiet": quiet,
         }
         cwd = options.texts.get("chdir", "")

@@ -179,7 +179,7 @@ async def end_job(
         uid: The user who asks.
         job_id: The job.
         task_id: A task of a job array; ``None``: all of them.
-        number: The signal; ``None``: the job is cancelled.
+        number: The signal; ``None``: the job is cancelled, or its script killed.
         batch: Whether the signal is for the batch script alone: ``scancel -b``.
         full: Whether it is for all processes: ``scancel -f``.
 
@@ -193,7 +193,10 @@ async def end_job(
     counts_as = cluster.rights.over_job(uid, job_id)
     job = cluster.driver.engine.jobs.get(job_id)
     event: ev.Event
-    if number is None or (number == signal.SIGKILL and not batch):
+    of_script = batch and job is not None and job.state is JobState.RUNNING
+    if of_script and number is None:
+        number = signal.SIGKILL
+    if number is None or (number == signal.SIGKILL and not of_script):
         event = ev.Cancel(job_id=job_id, task_id=task_id, uid=counts_as, by=uid)
     elif (batch or full) and job is not None:
         if counts_as not in {0, job.user_id}:

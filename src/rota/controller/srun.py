@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.allocation import allocation
 from rota.commands.job_ids import parse_job_id
-from rota.commands.srun import LETTERS, TABLE, read_srun, step_request
+from rota.commands.srun import LETTERS, TABLE, contradictions, read_srun, step_request
 from rota.controller.allocations import Messages, allocate, allocation_spec, held, until_over_or_gone
 from rota.controller.run_environment import allocation_environment
+from rota.controller.steps.gpus import GpusError, check_gpus
 from rota.controller.steps.layout import NodesError, StepError, counts_of
 from rota.controller.steps.registry import KILLED
 from rota.controller.steps.spec import MPI_TYPES, read_programs, step_spec
@@ -215,9 +216,13 @@ async def _step(
     request = step_request(line)
     quiet = "quiet" in line.texts
     told = False
-    if not quiet:
-        for warning in counts_of(request, cluster.driver.engine.view.allocation(place.job.job_id)).warnings:
-            terminal.error(f"srun: {warning}\n")
+    for problem in contradictions(line.texts):
+        terminal.error(f"srun: error: {problem}\n")
+    counts = counts_of(request, cluster.driver.engine.view.allocation(place.job.job_id))
+    for warning in counts.warnings:  # with --quiet, too
+        terminal.error(f"srun: {warning}\n")
+    if contradictions(line.texts):
+        return 1
 
     def busy(why: str) -> None:
         nonlocal told
@@ -228,11 +233,13 @@ async def _step(
 
     gone: asyncio.Future[None] = asyncio.ensure_future(terminal.closed())
     try:
+        check_gpus(request, counts, place.run)
         made = await cluster.steps.create(place.job, request, busy, gone, call)
     except NodesError as error:
         raise RefusedError(*(f"error: {line}" for line in error.args)) from None
     except StepError as error:
-        raise RefusedError(f"error: Unable to create step for job {place.job.job_id}: {error}") from None
+        why = [f"error: {line}" for line in error.args] if isinstance(error, GpusError) else []
+        raise RefusedError(*why, f"error: Unable to create step for job {place.job.job_id}: {error}") from None
     finally:
         gone.cancel()
         await asyncio.wait([gone])

@@ -200,6 +200,9 @@ def _units(parsed: Parsed) -> str:
 def _fields(parsed: Parsed, environ: Mapping[str, str]) -> list[tuple[str, int]]:
     """Give the fields of the format: name and width, negative: aligned to the left."""
     text = ",".join(parsed.all("format")) if parsed.has("format") else None
+    if text is not None and parsed.has("long"):
+        both = "Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry."
+        raise UsageError(f"sacct: fatal: {both}\n")
     if text is None:
         text = LONG if parsed.has("long") else BRIEF if parsed.has("brief") else environ.get("SACCT_FORMAT", DEFAULT)
     if "all" in text.lower():

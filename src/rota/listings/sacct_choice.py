@@ -102,6 +102,9 @@ def _ids(parsed: Parsed) -> list[JobId]:
     return ids_of("sacct", (text.split()[0] if text.split() else "" for text in parsed.all("jobs")))
 
 
+#: What ``squeue`` shows of live jobs, in short and long, and records of jobs do not have.
+_NOT_RECORDED = frozenset({"CG", "CF", "RD", "RF", "RH", "SI", "SE", "SO", "ST", "COMPLETING", "CONFIGURING"})
+_NOT_RECORDED |= {"RESV_DEL_HOLD", "REQUEUE_FED", "REQUEUE_HOLD", "SIGNALING", "SPECIAL_EXIT", "STAGE_OUT", "STOPPED"}
 #: States that a job was once in that is in another one now.
 _PASSING = frozenset({"PENDING", "RUNNING"})
 
@@ -126,6 +129,8 @@ def states_of(text: str) -> frozenset[str]:
         name = word.strip().upper()
         if name == "ALL":
             return frozenset()
+        if name in _NOT_RECORDED:
+            raise UsageError(f"sacct: fatal: job state {word} is not supported / accounted\n")
         if name and name not in known:
             raise UsageError(f"sacct: fatal: unrecognized job state value '{word}'\n")
         found.add(known.get(name, ""))

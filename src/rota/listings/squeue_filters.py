@@ -114,6 +114,8 @@ def _states(text: str | None) -> frozenset[str] | None:
         name = word.strip().upper()
         if name == "ALL":
             return None
+        if not name:
+            continue
         if name not in known:
             raise UsageError(
                 f"squeue: error: Invalid job state specified: {word}\n"

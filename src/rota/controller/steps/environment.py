@@ -12,13 +12,20 @@ if TYPE_CHECKING:
     from rota.controller.run import Run
     from rota.controller.steps.layout import Layout
 
+#: Variables that have the text of an option.
+_OF_OPTIONS = {
+    "ntasks-per-core": "SLURM_NTASKS_PER_CORE",
+    "ntasks-per-node": "SLURM_NTASKS_PER_NODE",
+    "ntasks-per-socket": "SLURM_NTASKS_PER_SOCKET",
+}
+
 
 def step_environment(step_id: int, request: StepRequest, layout: Layout, umask: int) -> dict[str, str]:
     """Give the variables that all tasks of a step have."""
     tasks = str(len(layout.node_of_task))
     per_node = counts_text(layout.tasks_by_node)
     found = {
-        "SLURM_DISTRIBUTION": request.distribution or ("cyclic" if int(tasks) <= len(layout.nodes) else "block"),
+        "SLURM_DISTRIBUTION": request.distribution.named(layout.distribution),
         "SLURM_LAUNCH_NODE_IPADDR": "127.0.0.1",
         "SLURM_NNODES": str(len(layout.nodes)),
         "SLURM_NPROCS": tasks,
@@ -34,6 +41,14 @@ def step_environment(step_id: int, request: StepRequest, layout: Layout, umask: 
         "SLURM_TASKS_PER_NODE": per_node,
         "SLURM_UMASK": f"{umask:04o}",
     }
+    if request.distribution.plane_size:
+        found["SLURM_DIST_PLANESIZE"] = str(request.distribution.plane_size)
+    texts = request.texts
+    found |= {variable: texts[option] for option, variable in _OF_OPTIONS.items() if texts.get(option)}
+    if request.threads_per_core:
+        found["SLURM_THREADS_PER_CORE"] = str(request.threads_per_core)
+    if "label" in texts:
+        found["SLURM_LABELIO"] = "1"
     if request.cpus_per_task:
         found["SLURM_CPUS_PER_TASK"] = str(request.cpus_per_task)
     return found
@@ -60,11 +75,13 @@ def gpu_environment(run: Run, request: StepRequest, layout: Layout, task: int) -
     if request.gpus_per_node < 0 or not gpus:
         return {}
     local = layout.node_of_task[:task].count(index)
+    on_node = 0
     if request.gpus_per_task:
+        on_node = min(request.gpus_per_task * layout.tasks_by_node[index], len(gpus))
         gpus = gpus[local * request.gpus_per_task : (local + 1) * request.gpus_per_task]
     elif request.gpus_per_node:
         gpus = gpus[: request.gpus_per_node]
     elif request.gpus:
         gpus = gpus[: -(-request.gpus // len(layout.nodes))]
     shown = ",".join(map(str, gpus))
-    return {**visible_gpus(shown), "SLURM_STEP_GPUS": shown, "SLURM_GPUS_ON_NODE": str(len(gpus))}
+    return {**visible_gpus(shown), "SLURM_STEP_GPUS": shown, "SLURM_GPUS_ON_NODE": str(on_node or len(gpus))}

@@ -108,6 +108,8 @@ class Counts(NamedTuple):
     most: int
     #: The nodes that have to be among them.
     required: tuple[str, ...]
+    #: Whether it is on as few of them as possible.
+    packs: bool
     #: What is to be told to the user.
     warnings: list[str]
 
@@ -128,6 +130,9 @@ def counts_of(request: StepRequest, allocation: Sequence[AllocationLine]) -> Cou
     if not tasks and request.cpus_per_task and not per_node:  # as many as the job has processors for
         tasks = sum(one.cpus // request.cpus_per_task for one in allocation)
     tasks = tasks or least * max(per_node, 1)
+    packs = request.distribution.packs and not request.overcommit
+    if packs and not request.wants_nodes:
+        least = max(len(required), 1)
     if least > tasks:
         warnings.append(f"Warning: can't run {tasks} processes on {least} nodes, setting nnodes to {tasks}")
         least = tasks
@@ -136,7 +141,7 @@ def counts_of(request: StepRequest, allocation: Sequence[AllocationLine]) -> Cou
             f"Warning: can't honor --ntasks-per-node set to {per_node} which doesn't match the requested tasks {tasks} "
             f"with the number of requested nodes {least}. Ignoring --ntasks-per-node."
         )
-    return Counts(tasks, least, max(min(most, in_job, tasks), least), required, warnings)
+    return Counts(tasks, least, max(min(most, in_job, tasks), least), required, packs, warnings)
 
 
 def _check_nodes(request: StepRequest, least: int, names: Sequence[str]) -> None:
@@ -145,6 +150,8 @@ def _check_nodes(request: StepRequest, least: int, names: Sequence[str]) -> None
     for name in request.required_nodes:
         if name in excluded:
             raise NodesError(f"Requested node {name} is also in the excluded list.", "Job not submitted.")
+    if len(excluded) == in_job:
+        raise NodesError("Hostlist is empty!  Can't run job.")
     if least > in_job - len(excluded):
         why = ["Are required nodes explicitly excluded?"] if excluded else []
         raise NodesError(f"Only allocated {in_job - len(excluded)} nodes asked for {least}", *why)
@@ -162,10 +169,12 @@ def _room(request: StepRequest, everything: Mapping[str, int], held: Mapping[str
     room: dict[str, int] = {}
     for name, cpus in everything.items():
         free = cpus - held.get(name, 0)
-        if name not in skipped and (request.exact or free == cpus):  # or the step wants all of it
+        if name in skipped or not (request.exact or free == cpus):  # the step wants all of it
+            continue
+        if not request.overcommit:
             room[name] = free // (request.cpus_per_task or 1)
-    if request.overcommit:
-        room = {name: tasks for name, count in room.items() if count}
+        elif free:
+            room[name] = tasks
     return room
 
 
@@ -176,7 +185,7 @@ def _choose(counts: Counts, room: Mapping[str, int]) -> list[str] | None:
         return None
     chosen = list(required)
     for name, count in room.items():
-        enough = bool(required) and sum(room[one] for one in chosen) >= counts.tasks
+        enough = (counts.packs or bool(required)) and sum(room[one] for one in chosen) >= counts.tasks
         if count and name not in required and len(chosen) < (counts.least if enough else counts.most):
             chosen.append(name)
     if len(chosen) < counts.least or sum(room[one] for one in chosen) < counts.tasks:
@@ -185,16 +194,37 @@ def _choose(counts: Counts, room: Mapping[str, int]) -> list[str] | None:
 
 
 def _distribution(request: StepRequest, tasks: int, nodes: int) -> str:
-    return request.distribution or ("cyclic" if tasks <= nodes else "block")
+    return request.distribution.kind or ("cyclic" if tasks <= nodes else "block")
 
 
 def _distribute(request: StepRequest, room: Sequence[int], tasks: int) -> list[int]:
     """Give the node of each task."""
     kind = _distribution(request, tasks, len(room))
     if kind == "plane":
-        return _in_planes(room, tasks, max(request.plane_size, 1))
+        return _in_planes(room, tasks, max(request.distribution.plane_size, 1))
+    if kind == "block" and request.distribution.packs:
+        return _one_by_one(room, tasks, request.ntasks_per_node)
     in_turn = _in_turn(room, tasks)
     return in_turn if kind == "cyclic" else sorted(in_turn)
+
+
+def _one_by_one(room: Sequence[int], tasks: int, most: int) -> list[int]:
+    """Fill one node after the other, but that each gets a task; overcommitted, each in turn.
+
+    Args:
+        room: For how many tasks there is room on each.
+        tasks: The number of tasks.
+        most: How many a node shall have at most, as far as that is possible; 0: as many as there is room for.
+    """
+    if most * len(room) >= tasks:
+        room = [min(number, most) for number in room]
+    if sum(room) < tasks:
+        return sorted(_in_turn(room, tasks))
+    places = list[int]()
+    for index, number in enumerate(room):
+        later = len(room) - index - 1
+        places += [index] * min(number, tasks - len(places) - later)
+    return places
 
 
 def _in_turn(room: Sequence[int], tasks: int) -> list[int]:

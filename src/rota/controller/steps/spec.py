@@ -61,7 +61,7 @@ def step_spec(
         environment = exported(texts["export"], environment, slurm=True)
     of_job = run_environment(run, *cluster)
     if request.gpus_per_node < 0:
-        for name in VISIBLE:
+        for name in (*VISIBLE, "SLURM_GPUS_ON_NODE"):
             environment.pop(name, None)
             of_job.pop(name, None)
     of_job["SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0"] = of_job["SLURM_JOB_CPUS_PER_NODE"]
