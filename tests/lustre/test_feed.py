@@ -161,6 +161,51 @@ def test_a_source_that_is_behind_another_counts_nothing(servers: tuple[Server, S
     assert other.counts(92) == 1
 
 
+def test_a_job_that_began_while_another_source_was_read_is_counted(servers: tuple[Server, Server]) -> None:
+    """Both are read in one moment. The one that began later has ended before the job began, which the other shows."""
+    one, other = servers
+    for server in servers:
+        server.holds(5, active=-1, start=-9)
+        server.read(0)
+    one.holds(5, active=-1, start=-9)
+    assert one.counts(10.002) == 0
+    other.holds(3, job=8, active=9.5, start=9)
+    assert other.counts(10.001) == 3
+
+
+@pytest.mark.parametrize("start", [0, 9])
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_source_far_behind_another_counts_nothing_that_has_gone_meanwhile(
+    servers: tuple[Server, Server], first: int, start: float
+) -> None:
+    """A copy a minute old, which may own the target, has a job that was cleared on the server long ago."""
+    live, copy = servers
+    for server in (servers[first], servers[1 - first]):
+        server.holds(5, active=-60)
+        server.read(0)
+    live.holds(3, job=8, active=9.5, start=start)
+    assert (live.counts(10), copy.counts(10.5)) == (3, 0)
+    for at in range(20, 70, 10):
+        live.holds(1, job=9, active=15)
+        copy.holds(5, active=-60)
+        assert live.counts(at) + copy.counts(at + 0.5) == (at == 20)
+    copy.holds(3, job=8, active=9.5, start=start)
+    assert (live.counts(70), copy.counts(70.5)) == (0, 0)
+
+
+def test_a_source_that_comes_back_behind_another_counts_nothing_again(servers: tuple[Server, Server]) -> None:
+    live, copy = servers
+    live.holds(5, active=-60)
+    live.read(0)
+    live.holds(3, job=8, active=9.5, start=9)
+    assert live.counts(10) == 3
+    for at in (20, 30, 40, 50):
+        live.holds(1, job=9, active=15, start=12)
+        assert live.counts(at) == (at == 20)
+    copy.holds(3, job=8, active=9.5, start=9)
+    assert copy.counts(51) == 0
+
+
 def test_a_server_whose_clock_is_set_back_is_read_on(servers: tuple[Server, Server]) -> None:
     one, other = servers
     for at, samples, active in ((0, 5, 0), (10, 7, 8), (20, 9, -3000), (30, 12, -2990)):

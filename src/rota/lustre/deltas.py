@@ -24,7 +24,8 @@ Several sources may have one target, and one may be behind the other: its text w
 count from the same entries, so that whoever reads something first counts it, and nobody counts it again. Of an entry
 that another source has read last, what is behind counts nothing, and less than before is an entry made anew only if it
 is ahead; that is told by ``snapshot_time`` and ``start_time``. Where these say nothing, the source that owns the target
-is believed: the one that had it first, until it is read without it, cannot be read, or is not for a minute.
+is believed: the one that had it first, until it is read without it, cannot be read, or is not for a minute. An entry is
+not forgotten while one of them is behind it, which would count all of it again.
 
 Times are the reader's own. ``snapshot_time`` says when a job was last active, not when it was read.
 """
@@ -151,7 +152,10 @@ class Deltas:
         if not target.untracked:
             target.whole = max(look.at, target.whole or 0)
             target.first = target.first or look.at
+        reached = target.reached_by_all(look.at - max(_PATIENCE, 2 * target.pause))
         for job_id, entry in [item for item in target.entries.items() if item[1].seen < look.at]:
+            if (entry.snapshot_time or 0) > reached:
+                continue
             entry.missed += 1
             if entry.missed >= MISSED_READINGS:
                 del target.entries[job_id]
@@ -161,6 +165,7 @@ class Deltas:
     def count(self, job: JobStats, look: Look) -> tuple[Entry | None, Activity | None]:
         """Count an entry. Give it if it has changed, and what was done."""
         target = look.target
+        target.reached[look.source] = max(target.reached.get(look.source, 0.0), job.snapshot_time or 0)
         names, numbers = self._flatten(job)
         entry = target.entries.get(job.job_id)
         is_new = entry is None
@@ -171,7 +176,9 @@ class Deltas:
                 target.untracked += 1
                 target.whole = None  # whoever is new later may be one of these
                 return None, None
-            entry = target.entries[sys.intern(job.job_id)] = Entry(look.at if target.whole is None else target.whole)
+            # Another source may have read the target in this very moment, and not yet seen the job.
+            begin = look.at if target.whole is None else min(target.whole, look.at - 1)
+            entry = target.entries[sys.intern(job.job_id)] = Entry(begin)
             entry.source = look.source
             self._remembered += 1
         changes = entry.advance(job, look, names, numbers)

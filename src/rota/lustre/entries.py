@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from itertools import chain
+from math import inf
 from operator import sub
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -98,7 +99,9 @@ class Entry:
 class Target:
     """What is known of one target."""
 
-    __slots__ = ("entries", "first", "last", "newest", "owned", "owner", "pause", "readers", "untracked", "whole")
+    __slots__ = (
+        "entries", "first", "last", "newest", "owned", "owner", "pause", "reached", "readers", "untracked", "whole",
+    )  # fmt: skip
 
     def __init__(self, first: float | None = None, whole: float | None = None, last: float = 0.0) -> None:
         self.entries: dict[str, Entry] = {}
@@ -108,6 +111,8 @@ class Target:
         self.last = last
         #: By source: the last reading.
         self.readers: dict[str, float] = {}
+        #: By source: the youngest `snapshot_time` that it has read.
+        self.reached: dict[str, float] = {}
         #: Whose it is, when that one was read with it, and how long after the time before.
         self.owner: str | None = None
         self.owned = self.pause = 0.0
@@ -115,6 +120,14 @@ class Target:
         self.newest = 0.0
         #: Entries of this reading that were too many.
         self.untracked = 0
+
+    def reached_by_all(self, since: float) -> float:
+        """Tell up to which `snapshot_time` the target was read by each source that has read it since a time.
+
+        A source that is alone is behind nobody.
+        """
+        sources = [source for source, at in self.readers.items() if at >= since]
+        return min(self.reached.get(source, 0.0) for source in sources) if len(sources) > 1 else inf
 
     @property
     def seen_at(self) -> Seen:
@@ -135,9 +148,7 @@ class Look(NamedTuple):
 
     def is_ahead(self, job: JobStats) -> bool:
         """Tell whether a new entry cannot be one that the target had before, and that is forgotten."""
-        first = self.target.first
-        started = job.start_time is not None and first is not None and job.start_time > max(first, EPOCH)
-        return started or (job.snapshot_time or 0) > max(self.newest, EPOCH)
+        return (job.snapshot_time or 0) > max(self.newest, EPOCH)
 
     def is_older(self, job: JobStats) -> bool:
         """Tell whether an entry was there before the target was first read, and was missed then."""
