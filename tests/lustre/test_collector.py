@@ -55,7 +55,9 @@ class Partly(Busy):
     name = "partly"
 
     def read(self, at: float, counted: Counted) -> Reading:
-        return super().read(at, counted)._replace(bad_lines=2, faults=("one of its files is cut",))
+        return (
+            super().read(at, counted)._replace(bad_lines=2, faults=("one of its files is cut",), bad_line=f"line {at}")
+        )
 
 
 class Hanging:
@@ -95,8 +97,9 @@ def test_what_fails_or_hangs_disturbs_no_other_source(tmp_path: Path) -> None:
     assert states["partly"].error == "one of its files is cut"
     assert states["partly"].bad_lines == 2 * states["partly"].readings
     assert states["hanging"].readings == 0
-    # The same fault is told once.
-    assert sorted(lines) == ["it is broken", "one of its files is cut"]
+    assert states["partly"].bad_line == f"line {partly.read_times[-1]}"
+    # The same fault is told once, and of bad lines the first.
+    assert sorted(lines) == ["it is broken", f"line {partly.read_times[0]}", "one of its files is cut"]
     assert total(tmp_path) == len(busy.read_times) + len(partly.read_times)
     assert sum(told) == collector.writing.rows
 

@@ -344,3 +344,16 @@ def test_sources_that_are_read_at_the_same_time_count_together(tmp_path: Path) -
     feeds[0].read(time.time(), counted)
     # Of entries that were made anew all is counted, of those of the first reading the increase.
     assert found == {str(job): expected + 3 * job for job in range(300)}
+
+
+def test_a_line_that_cannot_be_read_is_told_with_its_file(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(
+            b"obdfilter.fs-OST000%b.job_stats=\njob_stats:\n- job_id: 1\n  sync: { samples: -%b, unit: reqs }\n"
+            % (name.encode(), name.encode())
+        )
+    feed = SourceFeed(parse_source(f"dir:{tmp_path}"), 1.0, Deltas())
+    reading = feed.read(BEGIN, lambda *_: None)
+    assert reading.bad_lines == 2
+    why = "samples is no number that counts: '  sync: { samples: -a, unit: reqs }'"
+    assert reading.bad_line == f"{tmp_path}/a: line 4 (fs-OST000a): {why}"

@@ -39,6 +39,8 @@ class Reading(NamedTuple):
     untracked: int = 0
     #: Why parts of it could not be read.
     faults: Sequence[str] = ()
+    #: Of the bad lines the first, and what is wrong with it.
+    bad_line: str = ""
 
 
 class Feed(Protocol):
@@ -67,6 +69,8 @@ class FeedState:
     #: Moments that passed while it was still being read.
     missed: int = 0
     bad_lines: int = 0
+    #: One of them, of the last reading that had any.
+    bad_line: str = ""
     #: Of the last reading.
     jobs: int = 0
     counters: int = 0
@@ -182,6 +186,9 @@ class Collector:
             state.readings += 1
             state.jobs, state.counters, state.untracked = found.jobs, found.counters, found.untracked
             state.bad_lines += found.bad_lines
+            if found.bad_line and not state.bad_line:  # later ones are counted
+                self._report(found.bad_line)
+            state.bad_line = found.bad_line or state.bad_line
         finally:
             state.seconds, state.busy_since = monotonic() - begun, None
 

@@ -45,6 +45,7 @@ class SourceFeed:
             SourceError: nothing of it can be read.
         """
         faults: list[str] = []
+        bad_line = ""
         jobs = counters = bad_lines = 0
         turn = self._deltas.turn(self.name, at, counted)
         try:
@@ -59,12 +60,13 @@ class SourceFeed:
                 jobs += findings.jobs
                 counters += findings.counters
                 bad_lines += findings.bad_lines
+                bad_line = bad_line or "".join(bad.said(stream.name) for bad in findings.shown[:1])
         finally:
             others = turn.end()
         if faults and not jobs:
             raise SourceError(faults[0])
         faults += [f"target {target} is in {owner} too: it is counted once" for target, owner in others.items()]
-        return Reading(jobs, counters, bad_lines, turn.untracked, faults)
+        return Reading(jobs, counters, bad_lines, turn.untracked, faults, bad_line)
 
     def _told_apart(
         self, turn: Turn, name: str, entries: Iterable[JobStats], findings: Findings, faults: list[str]

@@ -118,7 +118,8 @@ class Source(BaseModel):
     readings: int
     failures: int = Field(description="Of readings, or of parts of them.")
     missed: int = Field(description="Moments that passed while it was still being read.")
-    bad_lines: int
+    bad_lines: int = Field(description="Lines that could not be understood.")
+    bad_line: str = Field(description="One of them, of the last reading that had any, and why; empty: there was none.")
     jobs: int = Field(description="Entries in the last reading.")
     counters: int
     untracked: int = Field(description="Entries in it that were too many to remember.")
