@@ -58,12 +58,12 @@ class Server:
         self.path.write_bytes(text + b"obdfilter.%b-OST0009.job_stats=job_stats:\n" % self.path.name.encode())
 
     def read(self, at: float) -> tuple[list[int], list[str]]:
-        """Read it: samples of all that was done, and faults."""
+        """Read it: samples of all that was done, and what is told of it."""
         found: list[int] = []
         reading = self.feed.read(
             BEGIN + at, lambda some, _: found.extend(one.increases["sync"].samples for one in some)
         )
-        return found, list(reading.faults)
+        return found, [*reading.faults, *reading.remarks]
 
     def counts(self, at: float) -> int:
         """Read it: how much was done."""
@@ -297,9 +297,27 @@ def test_targets_without_a_name_are_told_apart_by_their_places(tmp_path: Path) -
     ]
     for step, (samples, done) in enumerate(readings):
         path.write_text("".join(text.format(number) for number in samples))
-        found, faults = server.read(10 * step)
+        found, told = server.read(10 * step)
         assert found in done, step
-        assert [fault.partition(":")[0] for fault in faults] == ["dump"] * (len(samples) > 1), step
+        assert [one.partition(":")[0] for one in told] == ["dump"] * (len(samples) > 1), step
+
+
+@pytest.mark.parametrize("after", [(40, 5, 70), (40,), (6, 40)])
+def test_targets_without_a_name_whose_number_changes_while_nobody_reads(tmp_path: Path, after: tuple[int, ...]) -> None:
+    """Over a restart: another target than before is at each place, and nobody knows which. The same number goes on."""
+    path, text = tmp_path / "dump", "job_stats:\n- job_id: 1\n  sync: {{ samples: {}, unit: reqs }}\n"
+    path.write_text(text.format(5) + text.format(30))
+    with_store = Server(path, Deltas())
+    writer = Writer(tmp_path / "store", tiers_of(10))
+    with_store.feed.read(BEGIN, lambda some, changes: writer.write(some, BEGIN, changes))
+    deltas = Deltas()
+    deltas.restore(writer.remembered(), BEGIN + 20)
+    writer.close()
+    server = Server(path, deltas)
+    path.write_text("".join(map(text.format, after)))
+    assert server.read(30)[0] == ([1, 10] if len(after) == 2 else [])
+    path.write_text("".join(text.format(number + 1) for number in after))
+    assert server.read(40)[0] == [1] * len(after)
 
 
 def test_sources_that_are_read_at_the_same_time_count_together(tmp_path: Path) -> None:
@@ -344,6 +362,16 @@ def test_sources_that_are_read_at_the_same_time_count_together(tmp_path: Path) -
     feeds[0].read(time.time(), counted)
     # Of entries that were made anew all is counted, of those of the first reading the increase.
     assert found == {str(job): expected + 3 * job for job in range(300)}
+
+
+def test_what_is_odd_and_costs_nothing_is_no_failure(servers: tuple[Server, Server]) -> None:
+    for server in servers:
+        server.holds(5)
+    one, other = servers
+    assert one.feed.read(BEGIN, lambda *_: None).remarks == []
+    reading = other.feed.read(BEGIN, lambda *_: None)
+    assert reading.faults == []
+    assert reading.remarks == [f"target fs-OST0000 is in {one.path} too: it is counted once"]
 
 
 def test_a_line_that_cannot_be_read_is_told_with_its_file(tmp_path: Path) -> None:

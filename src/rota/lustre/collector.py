@@ -39,6 +39,8 @@ class Reading(NamedTuple):
     untracked: int = 0
     #: Why parts of it could not be read.
     faults: Sequence[str] = ()
+    #: What is odd about it, and costs nothing.
+    remarks: Sequence[str] = ()
     #: Of the bad lines the first, and what is wrong with it.
     bad_line: str = ""
 
@@ -80,6 +82,8 @@ class FeedState:
     last: float | None = None
     #: Why the last reading failed; empty: it did not.
     error: str = ""
+    #: What was odd about it, though nothing failed.
+    remark: str = ""
     #: Since when it is being read, Unix seconds; ``None``: it is not.
     busy_since: float | None = None
     #: The last moment for which it has been tried.
@@ -182,6 +186,7 @@ class Collector:
             self._note(state, [str(error) or type(error).__name__])
         else:
             self._note(state, found.faults)
+            self._remark(state, "".join(found.remarks[:1]))
             state.last = at
             state.readings += 1
             state.jobs, state.counters, state.untracked = found.jobs, found.counters, found.untracked
@@ -206,6 +211,12 @@ class Collector:
             self._report(error or f"{state.name}: all of it can be read again")
         state.failures += len(faults)
         state.error = error
+
+    def _remark(self, state: FeedState, remark: str) -> None:
+        """Note what is odd, and tell the administrator what is new of it."""
+        if remark and remark != state.remark:
+            self._report(remark)
+        state.remark = remark
 
     def _write_all(self) -> None:
         """Write after each moment, as soon as all have been read, or half an interval later."""

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from itertools import islice
+from itertools import count, islice, takewhile
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -94,6 +94,12 @@ class Deltas:
                 entry.restore(standing)
                 target.newest = max(target.newest, standing.snapshot_time or 0)
                 self._remembered += 1
+
+    def places(self, name: str) -> int:
+        """Tell how many targets of a text, which have no name, are known by their places: ``NAME``, ``NAME#2`` …."""
+        with self.lock:
+            known = (self._targets.get(name if place == 1 else f"{name}#{place}") for place in count(1))
+            return sum(1 for _ in takewhile(lambda target: target is not None and target.whole is not None, known))
 
     def turn(self, source: str, at: float, counted: Counted) -> Turn:
         """Begin to read a source once.

@@ -126,6 +126,7 @@ class Source(BaseModel):
     seconds: float = Field(description="How long the last reading took.")
     last: float | None = Field(description="When it was last read.")
     error: str = Field(description="Why the last reading failed, all of it or a part; empty: it did not.")
+    remark: str = Field(description="What was odd about it though nothing failed, as a target that two sources have.")
     busy_since: float | None = Field(description="Since when it is being read; null: it is not.")
     tried: float
 
