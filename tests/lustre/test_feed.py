@@ -36,6 +36,7 @@ class Server:
 
     def __init__(self, path: Path, deltas: Deltas) -> None:
         self.path = path
+        self.deltas = deltas
         self.feed = SourceFeed(parse_source(str(path)), 1.0, deltas)
 
     def holds(
@@ -252,6 +253,29 @@ def test_counting_goes_on_after_a_restart(tmp_path: Path, back: int) -> None:
     writer.close()
 
 
+def test_a_server_whose_clock_is_set_back_before_a_restart_is_read_on(tmp_path: Path) -> None:
+    """After a minute it is known that no other source has the target, than which this one may be behind."""
+    server = Server(tmp_path / "oss1", Deltas())
+    writer = Writer(tmp_path / "store", tiers_of(10))
+    server.holds(5, active=3600, start=-10)
+    server.feed.read(BEGIN + 3601, lambda some, changes: writer.write(some, BEGIN + 3601, changes))
+    server = Server(server.path, Deltas())
+    server.deltas.restore(writer.remembered(), BEGIN + 3610)
+    writer.close()
+    for at, samples in ((3610, 5), (3640, 7), (3680, 8)):
+        server.holds(samples, active=at - 3600, start=-10)
+        assert server.counts(at) == (3 if at == 3680 else 0)
+
+
+def test_a_job_counts_from_zero_whatever_the_clocks_say(servers: tuple[Server, Server]) -> None:
+    """That of the server is five minutes behind."""
+    server, _ = servers
+    server.holds(5, active=-301, start=-900)
+    assert server.counts(0) == 0
+    server.holds(4, job=8, active=-291, start=-295)
+    assert server.counts(10) == 4
+
+
 def test_what_is_forgotten_is_not_there_after_a_restart(tmp_path: Path) -> None:
     writer, server = Writer(tmp_path / "store", tiers_of(10)), Server(tmp_path / "oss1", Deltas())
     for step in range(5):
@@ -372,16 +396,3 @@ def test_what_is_odd_and_costs_nothing_is_no_failure(servers: tuple[Server, Serv
     reading = other.feed.read(BEGIN, lambda *_: None)
     assert reading.faults == []
     assert reading.remarks == [f"target fs-OST0000 is in {one.path} too: it is counted once"]
-
-
-def test_a_line_that_cannot_be_read_is_told_with_its_file(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        (tmp_path / name).write_bytes(
-            b"obdfilter.fs-OST000%b.job_stats=\njob_stats:\n- job_id: 1\n  sync: { samples: -%b, unit: reqs }\n"
-            % (name.encode(), name.encode())
-        )
-    feed = SourceFeed(parse_source(f"dir:{tmp_path}"), 1.0, Deltas())
-    reading = feed.read(BEGIN, lambda *_: None)
-    assert reading.bad_lines == 2
-    why = "samples is no number that counts: '  sync: { samples: -a, unit: reqs }'"
-    assert reading.bad_line == f"{tmp_path}/a: line 4 (fs-OST000a): {why}"

@@ -137,7 +137,9 @@ class Deltas:
             target.owner, target.owned = source, at
         if target.owner == source:
             target.pause, target.owned = at - target.owned, at
-        return Look(name, target, source, at, target.owner == source, target.newest)
+        target.met = at if target.met is None else target.met
+        is_alone = len(target.readers) == 1 and at - target.met > _PATIENCE
+        return Look(name, target, source, at, target.owner == source, is_alone, target.newest)
 
     def leave(self, source: str, names: Iterable[str]) -> None:
         """Have nobody own what a source owns, but for these."""
@@ -157,7 +159,7 @@ class Deltas:
         target = look.target
         if not target.untracked:
             target.whole = max(look.at, target.whole or 0)
-            target.first = target.first or look.at
+            target.begin(look.at)
         reached = target.reached_by_all(look.at - max(_PATIENCE, 2 * target.pause))
         for job_id, entry in [item for item in target.entries.items() if item[1].seen < look.at]:
             if (entry.snapshot_time or 0) > reached:

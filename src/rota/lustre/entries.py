@@ -45,7 +45,7 @@ class Entry:
         ``None``: it is the older of two of the same reading, or behind what another source has read.
         """
         self.missed = 0
-        age = 1 if self.source == look.source else _age(job, self)
+        age = 1 if self.source == look.source or look.is_alone else _age(job, self)
         if age is None:
             age = 1 if look.is_owner else -1
         if age < 0:
@@ -100,7 +100,8 @@ class Target:
     """What is known of one target."""
 
     __slots__ = (
-        "entries", "first", "last", "newest", "owned", "owner", "pause", "reached", "readers", "untracked", "whole",
+        "entries", "first", "last", "met", "newest", "owned", "owner", "pause", "reached", "readers", "untracked",
+        "whole",
     )  # fmt: skip
 
     def __init__(self, first: float | None = None, whole: float | None = None, last: float = 0.0) -> None:
@@ -113,6 +114,8 @@ class Target:
         self.readers: dict[str, float] = {}
         #: By source: the youngest `snapshot_time` that it has read.
         self.reached: dict[str, float] = {}
+        #: The first of them all.
+        self.met: float | None = None
         #: Whose it is, when that one was read with it, and how long after the time before.
         self.owner: str | None = None
         self.owned = self.pause = 0.0
@@ -120,6 +123,14 @@ class Target:
         self.newest = 0.0
         #: Entries of this reading that were too many.
         self.untracked = 0
+
+    def begin(self, at: float) -> None:
+        """Note when all entries were read for the first time, if this is it.
+
+        The server's clock may be behind the reader's, and so may a copy: then it is when the youngest was active.
+        """
+        if self.first is None:
+            self.first = min(at, self.newest) if self.newest > EPOCH else at
 
     def reached_by_all(self, since: float) -> float:
         """Tell up to which `snapshot_time` the target was read by each source that has read it since a time.
@@ -143,6 +154,8 @@ class Look(NamedTuple):
     source: str
     at: float
     is_owner: bool
+    #: Whether no other source has read it for long, so that it is behind nobody.
+    is_alone: bool
     #: The youngest `snapshot_time` that was read before.
     newest: float
 
