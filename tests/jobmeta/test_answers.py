@@ -318,6 +318,12 @@ def test_processors_of_torque(load: Callable[[str], Plugin]) -> None:
     }  # fmt: skip
 
 
+def test_times_of_pbs_in_seconds(load: Callable[[str], Plugin]) -> None:
+    times = {"ctime": 1720000000, "qtime": 1720000001, "stime": 1720000100}
+    text = json.dumps({"Jobs": {"7.pbs": {"Job_Owner": "ann@login", "job_state": "R", **times}}})
+    assert _parsed(load, "pbs_jobid", text, "user", "submit", "start") == {"7.pbs": ("ann", 1720000000, 1720000100)}
+
+
 def test_an_element_whose_index_is_in_its_id(load: Callable[[str], Plugin]) -> None:
     record = {"JOBID": "500[3]", "JOBINDEX": "3", "USER": "ann", "STAT": "RUN", "JOB_NAME": "sweep[3]"}
     text = json.dumps({"RECORDS": [record]})

@@ -188,7 +188,7 @@ def _metadata(job_id: str, fields: Mapping[str, Any]) -> Metadata:
         ended=fields.get("job_state") in _ENDED,
         # In JSON and in text most times are no seconds, and have no time zone.
         submit=_number(fields.get("submit") or fields.get("ctime")),
-        start=_number(fields.get("start") or fields.get("start_time")),
+        start=next(filter(None, (_number(fields.get(name)) for name in ("start", "start_time", "stime"))), None),
         end=_number(fields.get("end") or fields.get("comp_time")),
         nodes=_number(nodes),
         cpus=_cpus(fields),
