@@ -301,6 +301,15 @@ def test_jobs_of_scontrol_in_one_line_each(load: Callable[[str], Plugin]) -> Non
     }
 
 
+def test_processors_of_a_job_that_waits_in_the_json_of_sacct(load: Callable[[str], Plugin]) -> None:
+    cpu = {"type": "cpu", "name": "", "id": 1, "count": 4}
+    waits = {"job_id": 1, "state": {"current": ["PENDING"]}, "tres": {"allocated": [], "requested": [cpu]}}
+    runs = {"job_id": 2, "state": {"current": ["RUNNING"]}}
+    runs["tres"] = {"allocated": [{**cpu, "count": 16}], "requested": [cpu]}
+    text = json.dumps({"jobs": [waits, runs]})
+    assert _parsed(load, "slurm_job_id", text, "state", "cpus") == {"1": ("PENDING", 4), "2": ("RUNNING", 16)}
+
+
 def test_processors_of_torque(load: Callable[[str], Plugin]) -> None:
     asked = {
         "1.tq": {"nodes": "4", "ncpus": "1"},

@@ -166,7 +166,7 @@ def _from_json(text: str) -> Iterator[Metadata]:
                 "end": _time(job.get("end_time") or times.get("end")),
                 "nodes": _number(job.get("node_count") or job.get("allocation_nodes")),
                 "nodelist": job.get("nodes"),
-                "cpus": _number(job.get("cpus") or _allocated(job)),
+                "cpus": _number(job.get("cpus") or _processors(job)),
                 "cwd": job.get("current_working_directory") or job.get("working_directory"),
                 "cluster": job.get("cluster"),
             })  # fmt: skip
@@ -194,9 +194,11 @@ def _time(value: object) -> object:
     return _number(value) or ""  # 0: not yet
 
 
-def _allocated(job: Mapping[str, Any]) -> object:
-    tres = _object(job.get("tres")).get("allocated") or []
-    return next((one.get("count") for one in tres if _object(one).get("type") == "cpu"), None)
+def _processors(job: Mapping[str, Any]) -> object:
+    """Tell how many processors a job has or, if it has none, asked for."""
+    tres = _object(job.get("tres"))
+    some = [*(tres.get("allocated") or []), *(tres.get("requested") or [])]
+    return next((one.get("count") for one in some if _object(one).get("type") == "cpu"), None)
 
 
 def _from_scontrol(text: str) -> Iterator[Metadata]:
