@@ -13,7 +13,6 @@ from rota.lustre.deltas import Deltas
 from rota.lustre.feed import SourceFeed
 from rota.lustre.output import SourceError
 from rota.lustre.sources import parse_source
-from rota.lustre.store import Writer, tiers_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -230,43 +229,6 @@ def test_times_since_the_same_boot_are_compared(servers: tuple[Server, Server]) 
     assert one.counts(20) == 3
 
 
-@pytest.mark.parametrize("back", [0, 305, 1000])
-def test_counting_goes_on_after_a_restart(tmp_path: Path, back: int) -> None:
-    """The clock may have been set back meanwhile."""
-    store, path = tmp_path / "store", tmp_path / "oss1"
-    before = Server(path, Deltas())
-    before.holds(5, active=-5, start=-100)
-    writer = Writer(store, tiers_of(10))
-    for at, samples in ((0, 5), (10, 6)):
-        before.holds(samples, active=at, start=-100)
-        before.feed.read(BEGIN + at, lambda some, changes: writer.write(some, BEGIN, changes))
-    before.counts(20)  # it is killed before this is written
-    writer.close()
-    writer = Writer(store, tiers_of(10))
-    deltas = Deltas()
-    deltas.restore(writer.remembered(), BEGIN + 300 - back)
-    after = Server(path, deltas)
-    after.holds(9, active=250, start=-100)
-    assert after.counts(310 - back) == 3
-    after.holds(4, job=8, active=316 - back, start=315 - back)
-    assert after.counts(320 - back) == 4
-    writer.close()
-
-
-def test_a_server_whose_clock_is_set_back_before_a_restart_is_read_on(tmp_path: Path) -> None:
-    """After a minute it is known that no other source has the target, than which this one may be behind."""
-    server = Server(tmp_path / "oss1", Deltas())
-    writer = Writer(tmp_path / "store", tiers_of(10))
-    server.holds(5, active=3600, start=-10)
-    server.feed.read(BEGIN + 3601, lambda some, changes: writer.write(some, BEGIN + 3601, changes))
-    server = Server(server.path, Deltas())
-    server.deltas.restore(writer.remembered(), BEGIN + 3610)
-    writer.close()
-    for at, samples in ((3610, 5), (3640, 7), (3680, 8)):
-        server.holds(samples, active=at - 3600, start=-10)
-        assert server.counts(at) == (3 if at == 3680 else 0)
-
-
 def test_a_job_counts_from_zero_whatever_the_clocks_say(servers: tuple[Server, Server]) -> None:
     """That of the server is five minutes behind."""
     server, _ = servers
@@ -274,15 +236,6 @@ def test_a_job_counts_from_zero_whatever_the_clocks_say(servers: tuple[Server, S
     assert server.counts(0) == 0
     server.holds(4, job=8, active=-291, start=-295)
     assert server.counts(10) == 4
-
-
-def test_what_is_forgotten_is_not_there_after_a_restart(tmp_path: Path) -> None:
-    writer, server = Writer(tmp_path / "store", tiers_of(10)), Server(tmp_path / "oss1", Deltas())
-    for step in range(5):
-        server.holds(5, job=7 if step == 0 else 8)
-        server.feed.read(BEGIN + 10 * step, lambda some, changes: writer.write(some, BEGIN, changes))
-    assert [job for _, job in writer.remembered().jobs] == ["8"]
-    writer.close()
 
 
 def test_a_target_that_disappears_and_returns_counts_what_it_did_meanwhile(servers: tuple[Server, Server]) -> None:
@@ -324,24 +277,6 @@ def test_targets_without_a_name_are_told_apart_by_their_places(tmp_path: Path) -
         found, told = server.read(10 * step)
         assert found in done, step
         assert [one.partition(":")[0] for one in told] == ["dump"] * (len(samples) > 1), step
-
-
-@pytest.mark.parametrize("after", [(40, 5, 70), (40,), (6, 40)])
-def test_targets_without_a_name_whose_number_changes_while_nobody_reads(tmp_path: Path, after: tuple[int, ...]) -> None:
-    """Over a restart: another target than before is at each place, and nobody knows which. The same number goes on."""
-    path, text = tmp_path / "dump", "job_stats:\n- job_id: 1\n  sync: {{ samples: {}, unit: reqs }}\n"
-    path.write_text(text.format(5) + text.format(30))
-    with_store = Server(path, Deltas())
-    writer = Writer(tmp_path / "store", tiers_of(10))
-    with_store.feed.read(BEGIN, lambda some, changes: writer.write(some, BEGIN, changes))
-    deltas = Deltas()
-    deltas.restore(writer.remembered(), BEGIN + 20)
-    writer.close()
-    server = Server(path, deltas)
-    path.write_text("".join(map(text.format, after)))
-    assert server.read(30)[0] == ([1, 10] if len(after) == 2 else [])
-    path.write_text("".join(text.format(number + 1) for number in after))
-    assert server.read(40)[0] == [1] * len(after)
 
 
 def test_sources_that_are_read_at_the_same_time_count_together(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ from __future__ import annotations
 import sys
 from array import array
 from itertools import count, islice, takewhile
+from math import inf
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -160,7 +161,7 @@ class Deltas:
         if not target.untracked:
             target.whole = max(look.at, target.whole or 0)
             target.begin(look.at)
-        reached = target.reached_by_all(look.at - max(_PATIENCE, 2 * target.pause))
+        reached = inf if look.is_alone else target.reached_by_all(look.at - max(_PATIENCE, 2 * target.pause))
         for job_id, entry in [item for item in target.entries.items() if item[1].seen < look.at]:
             if (entry.snapshot_time or 0) > reached:
                 continue

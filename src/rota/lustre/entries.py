@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from itertools import chain
-from math import inf
 from operator import sub
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -133,12 +132,8 @@ class Target:
             self.first = min(at, self.newest) if self.newest > EPOCH else at
 
     def reached_by_all(self, since: float) -> float:
-        """Tell up to which `snapshot_time` the target was read by each source that has read it since a time.
-
-        A source that is alone is behind nobody.
-        """
-        sources = [source for source, at in self.readers.items() if at >= since]
-        return min(self.reached.get(source, 0.0) for source in sources) if len(sources) > 1 else inf
+        """Tell up to which `snapshot_time` the target was read by each source that has read it since a time."""
+        return min(self.reached.get(source, 0.0) for source, at in self.readers.items() if at >= since)
 
     @property
     def seen_at(self) -> Seen:
