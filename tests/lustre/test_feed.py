@@ -331,3 +331,15 @@ def test_what_is_odd_and_costs_nothing_is_no_failure(servers: tuple[Server, Serv
     reading = other.feed.read(BEGIN, lambda *_: None)
     assert reading.faults == []
     assert reading.remarks == [f"target fs-OST0000 is in {one.path} too: it is counted once"]
+
+
+def test_an_entry_without_its_counters_was_not_made_anew(servers: tuple[Server, Server]) -> None:
+    """The text ends behind a line, which nobody can tell from one that is whole."""
+    server, _ = servers
+    server.holds(5, active=-1, start=-9)
+    server.read(0)
+    text = server.path.read_bytes()
+    server.path.write_bytes(text[: text.index(b"  sync:")])
+    assert server.counts(10) == 0
+    server.holds(6, active=15, start=-9)
+    assert server.counts(20) == 1

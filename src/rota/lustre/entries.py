@@ -82,8 +82,10 @@ class Entry:
         if names != self.names:
             known = dict(zip(self.names, pairs(before), strict=True))
             read = dict(zip(names, pairs(numbers), strict=True))
+            # An entry loses no counters: the text may end in front of them.
+            is_same = job.start_time is not None and job.start_time == self.start_time
             for name, counter in known.items():
-                read.setdefault(name, counter if job.damaged else (0, 0))
+                read.setdefault(name, counter if job.damaged or is_same else (0, 0))
             names, numbers = tuple(read), array("q", chain.from_iterable(read.values()))
             first = read if self.unsure else dict.fromkeys(read, (0, 0))
             before = array("q", chain.from_iterable((first | known).values()))
