@@ -147,6 +147,7 @@ def test_metrics_of_jobs_are_told_if_they_are_asked_for(lustre: Lustre) -> None:
         ("text/html", "text/plain; version=0.0.4"),
         ("application/openmetrics-text;version=1.0.0,text/plain;q=0.5", "application/openmetrics-text; version=1.0.0"),
         ("text/plain;version=1.0.0;escaping=allow-utf-8", "text/plain; version=1.0.0"),
+        ("application/openmetrics-text; version=1.0.0; q=0.0, text/plain", "text/plain; version=0.0.4"),
         ("application/openmetrics-text;version=x;escaping=y", "text/plain; version=0.0.4"),
     ],
 )

@@ -88,6 +88,9 @@ def test_bad_sources_beside_a_good_one(tmp_path: Path) -> None:
         assert hanging["readings"] == 0
         assert hanging["busy_since"] is not None
         _wait_for(lambda: _source(lustre, sources[3])["bad_lines"] >= 2)
+        why = f"{sources[3]}: line 3 (bad): a counter without samples or unit: '  write_bytes: {{ samples: many }}'"
+        assert _source(lustre, sources[3])["bad_line"] == why
+        assert lustre.log.read_text().count(why) == 1
         metrics = lustre.client.ask("GET", "/metrics").text
         assert f'rota_lustre_source_up{{source="{sources[0]}"}} 1.0' in metrics
         assert f'rota_lustre_source_up{{source="{sources[1]}"}} 0.0' in metrics

@@ -37,6 +37,14 @@ def _status(*errors: str) -> dict[str, Any]:
     return {"until": 1_700_006_400, "sources": sources, "writing": {"error": ""}, "lookups": {}}
 
 
+def test_a_source_that_is_odd_is_one_of_those_that_are_read() -> None:
+    status = _status("", "")
+    status["sources"][1]["remark"] = "another has it too"
+    title, remark, *_ = frame(_top([]), status, 100, 30)
+    assert "2 of 2 sources" in title
+    assert remark == "! s1: another has it too"
+
+
 def test_a_table() -> None:
     rows = [_row("4103947", 1536, {"user": "ann", "name": "train"}), _row("cp.0", 0.5, {"user": "root"}), _row("", 0)]
     lines = frame(_top(rows, more=7), _status("", "host is down"), 100, 30)

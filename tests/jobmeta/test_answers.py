@@ -11,7 +11,9 @@ from rota.interfaces import SEPARATOR
 from rota.jobmeta import Lookups
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    from rota.jobmeta.plugin import Plugin
 
     from .conftest import Fakes
 
@@ -267,3 +269,71 @@ def test_a_list_of_all_jobs_is_asked_for_once(fake: Fakes) -> None:
         assert len(answers.unknown) == 3000
     assert len(fake.calls("sacct")) == 5
     assert len(fake.calls("squeue")) == 1
+
+
+def _parsed(load: Callable[[str], Plugin], name: str, text: str, *fields: str) -> dict[str, tuple[Any, ...]]:
+    found = load(name).parse(text)
+    return {job_id: tuple(job.get(field) for field in fields) for job_id, job in found.items()}
+
+
+def test_parts_of_a_heterogeneous_job_of_scontrol(load: Callable[[str], Plugin]) -> None:
+    text = "".join(
+        f"JobId={number} HetJobId=901 HetJobOffset={place} JobName=JobName=a b\n"
+        "   UserId=ann(1001) GroupId=phys(100) MCS_label=N/A\n   JobState=RUNNING Reason=None Dependency=(null)\n\n"
+        for place, number in enumerate((901, 902))
+    )
+    expected = ("JobName=a b", "ann", "RUNNING")
+    found = _parsed(load, "slurm_job_id", text, "name", "user", "state")
+    assert found == {"901": expected, "902": expected}
+
+
+def test_jobs_of_scontrol_in_one_line_each(load: Callable[[str], Plugin]) -> None:
+    """In which a name could look like another job's owner: such a job is left out."""
+    text = (
+        "JobId=11 ArrayJobId=9 ArrayTaskId=2 JobName=a b UserId=ann(1001) GroupId=phys(100) Priority=1 Account=acct"
+        " JobState=RUNNING NumNodes=1 NumCPUs=8 WorkDir=/home/a b Comment=JobState=FAILED \n"
+        "JobId=12 JobName=x UserId=root(0) GroupId=y UserId=bob(1002) GroupId=phys(100) JobState=PENDING\n"
+        "JobId=13 JobName=x UserId=bob(1002) GroupId=phys(100) JobState=PENDING\n"
+    )
+    assert _parsed(load, "slurm_job_id", text, "name", "user", "account", "state", "cpus", "cwd") == {
+        "11": ("a b", "ann", "acct", "RUNNING", 8, "/home/a b"),
+        "13": ("x", "bob", None, "PENDING", None, None),
+    }
+
+
+def test_processors_of_a_job_that_waits_in_the_json_of_sacct(load: Callable[[str], Plugin]) -> None:
+    cpu = {"type": "cpu", "name": "", "id": 1, "count": 4}
+    waits = {"job_id": 1, "state": {"current": ["PENDING"]}, "tres": {"allocated": [], "requested": [cpu]}}
+    runs = {"job_id": 2, "state": {"current": ["RUNNING"]}}
+    runs["tres"] = {"allocated": [{**cpu, "count": 16}], "requested": [cpu]}
+    text = json.dumps({"jobs": [waits, runs]})
+    assert _parsed(load, "slurm_job_id", text, "state", "cpus") == {"1": ("PENDING", 4), "2": ("RUNNING", 16)}
+
+
+def test_processors_of_torque(load: Callable[[str], Plugin]) -> None:
+    asked = {
+        "1.tq": {"nodes": "4", "ncpus": "1"},
+        "2.tq": {"procs": "32", "ncpus": "1"},
+        "3.tq": {"nodes": "2:ppn=8+n17:ppn=4#shared"},
+        "4.tq": {"nodes": "1", "ncpus": "16"},
+        "5.tq": {},
+    }
+    text = "".join(
+        f"Job Id: {job_id}\n" + "".join(f"    Resource_List.{name} = {value}\n" for name, value in some.items()) + "\n"
+        for job_id, some in asked.items()
+    )
+    assert _parsed(load, "pbs_jobid", text, "cpus") == {
+        "1.tq": (4,), "2.tq": (32,), "3.tq": (20,), "4.tq": (16,), "5.tq": (None,),
+    }  # fmt: skip
+
+
+def test_times_of_pbs_in_seconds(load: Callable[[str], Plugin]) -> None:
+    times = {"ctime": 1720000000, "qtime": 1720000001, "stime": 1720000100}
+    text = json.dumps({"Jobs": {"7.pbs": {"Job_Owner": "ann@login", "job_state": "R", **times}}})
+    assert _parsed(load, "pbs_jobid", text, "user", "submit", "start") == {"7.pbs": ("ann", 1720000000, 1720000100)}
+
+
+def test_an_element_whose_index_is_in_its_id(load: Callable[[str], Plugin]) -> None:
+    record = {"JOBID": "500[3]", "JOBINDEX": "3", "USER": "ann", "STAT": "RUN", "JOB_NAME": "sweep[3]"}
+    text = json.dumps({"RECORDS": [record]})
+    assert _parsed(load, "lsb_jobid", text, "user", "name") == {"500": ("ann", "sweep")}

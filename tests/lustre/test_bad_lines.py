@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rota.lustre.counters import Counter
+from rota.lustre.deltas import Deltas
+from rota.lustre.feed import SourceFeed
 from rota.lustre.job_stats import LONGEST_LINE, SHOWN_BAD_LINES, JobStatsParser
+from rota.lustre.sources import parse_source
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rota.lustre.counters import JobStats
 
 GOOD = b"""\
@@ -159,3 +164,16 @@ def test_raw_files_one_after_another_are_of_different_targets() -> None:
     found = [*parser.feed(text + b"some.other.parameter=\n- job_id: no\n" + text), *parser.close()]
     assert [(entry.target, entry.job_id) for entry in found] == [("here", "x"), ("here#2", "x")]
     assert parser.findings.nameless == 2
+
+
+def test_a_line_that_cannot_be_read_is_told_with_its_file(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(
+            b"obdfilter.fs-OST000%b.job_stats=\njob_stats:\n- job_id: 1\n  sync: { samples: -%b, unit: reqs }\n"
+            % (name.encode(), name.encode())
+        )
+    feed = SourceFeed(parse_source(f"dir:{tmp_path}"), 1.0, Deltas())
+    reading = feed.read(1_700_000_000, lambda *_: None)
+    assert reading.bad_lines == 2
+    why = "samples is no number that counts: '  sync: { samples: -a, unit: reqs }'"
+    assert reading.bad_line == f"{tmp_path}/a: line 4 (fs-OST000a): {why}"

@@ -51,11 +51,20 @@ class Broken:
         raise ValueError("it is broken")
 
 
+class Odd(Busy):
+    name = "odd"
+
+    def read(self, at: float, counted: Counted) -> Reading:
+        return super().read(at, counted)._replace(remarks=("another source has it too",))
+
+
 class Partly(Busy):
     name = "partly"
 
     def read(self, at: float, counted: Counted) -> Reading:
-        return super().read(at, counted)._replace(bad_lines=2, faults=("one of its files is cut",))
+        return (
+            super().read(at, counted)._replace(bad_lines=2, faults=("one of its files is cut",), bad_line=f"line {at}")
+        )
 
 
 class Hanging:
@@ -75,9 +84,9 @@ def total(folder: Path) -> int:
 
 
 def test_what_fails_or_hangs_disturbs_no_other_source(tmp_path: Path) -> None:
-    busy, partly, hanging = Busy(), Partly(), Hanging()
+    busy, partly, odd, hanging = Busy(), Partly(), Odd(), Hanging()
     lines: list[str] = []
-    feeds: list[Feed] = [busy, Broken(), partly, hanging]
+    feeds: list[Feed] = [busy, Broken(), partly, odd, hanging]
     writer = Writer(tmp_path, tiers_of(1))
     told: list[int] = []
     collector = Collector(
@@ -94,10 +103,18 @@ def test_what_fails_or_hangs_disturbs_no_other_source(tmp_path: Path) -> None:
     assert states["broken"].failures >= 3
     assert states["partly"].error == "one of its files is cut"
     assert states["partly"].bad_lines == 2 * states["partly"].readings
+    assert (states["odd"].failures, states["odd"].error) == (0, "")
+    assert states["odd"].remark == "another source has it too"
     assert states["hanging"].readings == 0
-    # The same fault is told once.
-    assert sorted(lines) == ["it is broken", "one of its files is cut"]
-    assert total(tmp_path) == len(busy.read_times) + len(partly.read_times)
+    assert states["partly"].bad_line == f"line {partly.read_times[-1]}"
+    # The same fault is told once, and of bad lines the first.
+    assert sorted(lines) == [
+        "another source has it too",
+        "it is broken",
+        f"line {partly.read_times[0]}",
+        "one of its files is cut",
+    ]
+    assert total(tmp_path) == sum(len(one.read_times) for one in (busy, partly, odd))
     assert sum(told) == collector.writing.rows
 
 

@@ -13,7 +13,6 @@ from rota.lustre.deltas import Deltas
 from rota.lustre.feed import SourceFeed
 from rota.lustre.output import SourceError
 from rota.lustre.sources import parse_source
-from rota.lustre.store import Writer, tiers_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +35,7 @@ class Server:
 
     def __init__(self, path: Path, deltas: Deltas) -> None:
         self.path = path
+        self.deltas = deltas
         self.feed = SourceFeed(parse_source(str(path)), 1.0, deltas)
 
     def holds(
@@ -58,12 +58,12 @@ class Server:
         self.path.write_bytes(text + b"obdfilter.%b-OST0009.job_stats=job_stats:\n" % self.path.name.encode())
 
     def read(self, at: float) -> tuple[list[int], list[str]]:
-        """Read it: samples of all that was done, and faults."""
+        """Read it: samples of all that was done, and what is told of it."""
         found: list[int] = []
         reading = self.feed.read(
             BEGIN + at, lambda some, _: found.extend(one.increases["sync"].samples for one in some)
         )
-        return found, list(reading.faults)
+        return found, [*reading.faults, *reading.remarks]
 
     def counts(self, at: float) -> int:
         """Read it: how much was done."""
@@ -161,6 +161,51 @@ def test_a_source_that_is_behind_another_counts_nothing(servers: tuple[Server, S
     assert other.counts(92) == 1
 
 
+def test_a_job_that_began_while_another_source_was_read_is_counted(servers: tuple[Server, Server]) -> None:
+    """Both are read in one moment. The one that began later has ended before the job began, which the other shows."""
+    one, other = servers
+    for server in servers:
+        server.holds(5, active=-1, start=-9)
+        server.read(0)
+    one.holds(5, active=-1, start=-9)
+    assert one.counts(10.002) == 0
+    other.holds(3, job=8, active=9.5, start=9)
+    assert other.counts(10.001) == 3
+
+
+@pytest.mark.parametrize("start", [0, 9])
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_source_far_behind_another_counts_nothing_that_has_gone_meanwhile(
+    servers: tuple[Server, Server], first: int, start: float
+) -> None:
+    """A copy a minute old, which may own the target, has a job that was cleared on the server long ago."""
+    live, copy = servers
+    for server in (servers[first], servers[1 - first]):
+        server.holds(5, active=-60)
+        server.read(0)
+    live.holds(3, job=8, active=9.5, start=start)
+    assert (live.counts(10), copy.counts(10.5)) == (3, 0)
+    for at in range(20, 70, 10):
+        live.holds(1, job=9, active=15)
+        copy.holds(5, active=-60)
+        assert live.counts(at) + copy.counts(at + 0.5) == (at == 20)
+    copy.holds(3, job=8, active=9.5, start=start)
+    assert (live.counts(70), copy.counts(70.5)) == (0, 0)
+
+
+def test_a_source_that_comes_back_behind_another_counts_nothing_again(servers: tuple[Server, Server]) -> None:
+    live, copy = servers
+    live.holds(5, active=-60)
+    live.read(0)
+    live.holds(3, job=8, active=9.5, start=9)
+    assert live.counts(10) == 3
+    for at in (20, 30, 40, 50):
+        live.holds(1, job=9, active=15, start=12)
+        assert live.counts(at) == (at == 20)
+    copy.holds(3, job=8, active=9.5, start=9)
+    assert copy.counts(51) == 0
+
+
 def test_a_server_whose_clock_is_set_back_is_read_on(servers: tuple[Server, Server]) -> None:
     one, other = servers
     for at, samples, active in ((0, 5, 0), (10, 7, 8), (20, 9, -3000), (30, 12, -2990)):
@@ -184,36 +229,13 @@ def test_times_since_the_same_boot_are_compared(servers: tuple[Server, Server]) 
     assert one.counts(20) == 3
 
 
-@pytest.mark.parametrize("back", [0, 305, 1000])
-def test_counting_goes_on_after_a_restart(tmp_path: Path, back: int) -> None:
-    """The clock may have been set back meanwhile."""
-    store, path = tmp_path / "store", tmp_path / "oss1"
-    before = Server(path, Deltas())
-    before.holds(5, active=-5, start=-100)
-    writer = Writer(store, tiers_of(10))
-    for at, samples in ((0, 5), (10, 6)):
-        before.holds(samples, active=at, start=-100)
-        before.feed.read(BEGIN + at, lambda some, changes: writer.write(some, BEGIN, changes))
-    before.counts(20)  # it is killed before this is written
-    writer.close()
-    writer = Writer(store, tiers_of(10))
-    deltas = Deltas()
-    deltas.restore(writer.remembered(), BEGIN + 300 - back)
-    after = Server(path, deltas)
-    after.holds(9, active=250, start=-100)
-    assert after.counts(310 - back) == 3
-    after.holds(4, job=8, active=316 - back, start=315 - back)
-    assert after.counts(320 - back) == 4
-    writer.close()
-
-
-def test_what_is_forgotten_is_not_there_after_a_restart(tmp_path: Path) -> None:
-    writer, server = Writer(tmp_path / "store", tiers_of(10)), Server(tmp_path / "oss1", Deltas())
-    for step in range(5):
-        server.holds(5, job=7 if step == 0 else 8)
-        server.feed.read(BEGIN + 10 * step, lambda some, changes: writer.write(some, BEGIN, changes))
-    assert [job for _, job in writer.remembered().jobs] == ["8"]
-    writer.close()
+def test_a_job_counts_from_zero_whatever_the_clocks_say(servers: tuple[Server, Server]) -> None:
+    """That of the server is five minutes behind."""
+    server, _ = servers
+    server.holds(5, active=-301, start=-900)
+    assert server.counts(0) == 0
+    server.holds(4, job=8, active=-291, start=-295)
+    assert server.counts(10) == 4
 
 
 def test_a_target_that_disappears_and_returns_counts_what_it_did_meanwhile(servers: tuple[Server, Server]) -> None:
@@ -252,9 +274,9 @@ def test_targets_without_a_name_are_told_apart_by_their_places(tmp_path: Path) -
     ]
     for step, (samples, done) in enumerate(readings):
         path.write_text("".join(text.format(number) for number in samples))
-        found, faults = server.read(10 * step)
+        found, told = server.read(10 * step)
         assert found in done, step
-        assert [fault.partition(":")[0] for fault in faults] == ["dump"] * (len(samples) > 1), step
+        assert [one.partition(":")[0] for one in told] == ["dump"] * (len(samples) > 1), step
 
 
 def test_sources_that_are_read_at_the_same_time_count_together(tmp_path: Path) -> None:
@@ -299,3 +321,25 @@ def test_sources_that_are_read_at_the_same_time_count_together(tmp_path: Path) -
     feeds[0].read(time.time(), counted)
     # Of entries that were made anew all is counted, of those of the first reading the increase.
     assert found == {str(job): expected + 3 * job for job in range(300)}
+
+
+def test_what_is_odd_and_costs_nothing_is_no_failure(servers: tuple[Server, Server]) -> None:
+    for server in servers:
+        server.holds(5)
+    one, other = servers
+    assert one.feed.read(BEGIN, lambda *_: None).remarks == []
+    reading = other.feed.read(BEGIN, lambda *_: None)
+    assert reading.faults == []
+    assert reading.remarks == [f"target fs-OST0000 is in {one.path} too: it is counted once"]
+
+
+def test_an_entry_without_its_counters_was_not_made_anew(servers: tuple[Server, Server]) -> None:
+    """The text ends behind a line, which nobody can tell from one that is whole."""
+    server, _ = servers
+    server.holds(5, active=-1, start=-9)
+    server.read(0)
+    text = server.path.read_bytes()
+    server.path.write_bytes(text[: text.index(b"  sync:")])
+    assert server.counts(10) == 0
+    server.holds(6, active=15, start=-9)
+    assert server.counts(20) == 1

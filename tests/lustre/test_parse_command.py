@@ -97,8 +97,9 @@ def test_ids_cannot_write_to_the_terminal(capsys: Captured, tmp_path: Path) -> N
 def test_bad_lines_are_told_and_are_no_failure(capsys: Captured, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"job_stats:\n- job_id: a\n  sync: { samples: five, unit: reqs }\n  op\x1ben\n")
     _, err = parse(capsys, str(tmp_path / "x"))
-    assert err[0] == "x: line 3: samples is no number that counts: '  sync: { samples: five, unit: reqs }'"
-    assert err[1] == r"x: line 4: neither a counter nor anything else that is known: '  op\x1ben'"
+    name = tmp_path / "x"
+    assert err[0] == f"{name}: line 3 (x): samples is no number that counts: '  sync: {{ samples: five, unit: reqs }}'"
+    assert err[1] == rf"{name}: line 4 (x): neither a counter nor anything else that is known: '  op\x1ben'"
     assert err[2].startswith("1 jobs, 0 counters, 2 bad lines, ")
 
 

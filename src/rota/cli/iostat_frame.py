@@ -111,6 +111,8 @@ def _title(top: Mapping[str, Any], status: Mapping[str, Any]) -> str:
 
 def _troubles(status: Mapping[str, Any]) -> list[str]:
     found = [f"! {one['name']}: {one['error']}" for one in status["sources"] if one["error"]]
+    # A service of an earlier release has no remarks.
+    found += [f"! {one['name']}: {one['remark']}" for one in status["sources"] if one.get("remark")]
     found += [
         f"! {one['name']} is still being read" for one in status["sources"] if one["missed"] and one["busy_since"]
     ]

@@ -81,7 +81,7 @@ def parse(source: str, as_json: bool, timeout: float) -> None:
                 err=True,
             )
         for bad in findings.shown:
-            echo(f"{bad.target}: line {bad.number}: {bad.reason}: {bad.text!r}", err=True)
+            echo(bad.said(stream.name), err=True)
     if not as_json:
         table.end()
     seconds = time.perf_counter() - begun

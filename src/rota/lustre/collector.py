@@ -39,6 +39,10 @@ class Reading(NamedTuple):
     untracked: int = 0
     #: Why parts of it could not be read.
     faults: Sequence[str] = ()
+    #: What is odd about it, and costs nothing.
+    remarks: Sequence[str] = ()
+    #: Of the bad lines the first, and what is wrong with it.
+    bad_line: str = ""
 
 
 class Feed(Protocol):
@@ -67,6 +71,8 @@ class FeedState:
     #: Moments that passed while it was still being read.
     missed: int = 0
     bad_lines: int = 0
+    #: One of them, of the last reading that had any.
+    bad_line: str = ""
     #: Of the last reading.
     jobs: int = 0
     counters: int = 0
@@ -76,6 +82,8 @@ class FeedState:
     last: float | None = None
     #: Why the last reading failed; empty: it did not.
     error: str = ""
+    #: What was odd about it, though nothing failed.
+    remark: str = ""
     #: Since when it is being read, Unix seconds; ``None``: it is not.
     busy_since: float | None = None
     #: The last moment for which it has been tried.
@@ -178,10 +186,14 @@ class Collector:
             self._note(state, [str(error) or type(error).__name__])
         else:
             self._note(state, found.faults)
+            self._remark(state, "".join(found.remarks[:1]))
             state.last = at
             state.readings += 1
             state.jobs, state.counters, state.untracked = found.jobs, found.counters, found.untracked
             state.bad_lines += found.bad_lines
+            if found.bad_line and not state.bad_line:  # later ones are counted
+                self._report(found.bad_line)
+            state.bad_line = found.bad_line or state.bad_line
         finally:
             state.seconds, state.busy_since = monotonic() - begun, None
 
@@ -199,6 +211,12 @@ class Collector:
             self._report(error or f"{state.name}: all of it can be read again")
         state.failures += len(faults)
         state.error = error
+
+    def _remark(self, state: FeedState, remark: str) -> None:
+        """Note what is odd, and tell the administrator what is new of it."""
+        if remark and remark != state.remark:
+            self._report(remark)
+        state.remark = remark
 
     def _write_all(self) -> None:
         """Write after each moment, as soon as all have been read, or half an interval later."""

@@ -24,7 +24,8 @@ Several sources may have one target, and one may be behind the other: its text w
 count from the same entries, so that whoever reads something first counts it, and nobody counts it again. Of an entry
 that another source has read last, what is behind counts nothing, and less than before is an entry made anew only if it
 is ahead; that is told by ``snapshot_time`` and ``start_time``. Where these say nothing, the source that owns the target
-is believed: the one that had it first, until it is read without it, cannot be read, or is not for a minute.
+is believed: the one that had it first, until it is read without it, cannot be read, or is not for a minute. An entry is
+not forgotten while one of them is behind it, which would count all of it again.
 
 Times are the reader's own. ``snapshot_time`` says when a job was last active, not when it was read.
 """
@@ -33,7 +34,8 @@ from __future__ import annotations
 
 import sys
 from array import array
-from itertools import islice
+from itertools import count, islice, takewhile
+from math import inf
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -94,6 +96,12 @@ class Deltas:
                 target.newest = max(target.newest, standing.snapshot_time or 0)
                 self._remembered += 1
 
+    def places(self, name: str) -> int:
+        """Tell how many targets of a text, which have no name, are known by their places: ``NAME``, ``NAME#2`` …."""
+        with self.lock:
+            known = (self._targets.get(name if place == 1 else f"{name}#{place}") for place in count(1))
+            return sum(1 for _ in takewhile(lambda target: target is not None and target.whole is not None, known))
+
     def turn(self, source: str, at: float, counted: Counted) -> Turn:
         """Begin to read a source once.
 
@@ -130,7 +138,9 @@ class Deltas:
             target.owner, target.owned = source, at
         if target.owner == source:
             target.pause, target.owned = at - target.owned, at
-        return Look(name, target, source, at, target.owner == source, target.newest)
+        target.met = at if target.met is None else target.met
+        is_alone = len(target.readers) == 1 and at - target.met > _PATIENCE
+        return Look(name, target, source, at, target.owner == source, is_alone, target.newest)
 
     def leave(self, source: str, names: Iterable[str]) -> None:
         """Have nobody own what a source owns, but for these."""
@@ -150,8 +160,11 @@ class Deltas:
         target = look.target
         if not target.untracked:
             target.whole = max(look.at, target.whole or 0)
-            target.first = target.first or look.at
+            target.begin(look.at)
+        reached = inf if look.is_alone else target.reached_by_all(look.at - max(_PATIENCE, 2 * target.pause))
         for job_id, entry in [item for item in target.entries.items() if item[1].seen < look.at]:
+            if (entry.snapshot_time or 0) > reached:
+                continue
             entry.missed += 1
             if entry.missed >= MISSED_READINGS:
                 del target.entries[job_id]
@@ -161,6 +174,7 @@ class Deltas:
     def count(self, job: JobStats, look: Look) -> tuple[Entry | None, Activity | None]:
         """Count an entry. Give it if it has changed, and what was done."""
         target = look.target
+        target.reached[look.source] = max(target.reached.get(look.source, 0.0), job.snapshot_time or 0)
         names, numbers = self._flatten(job)
         entry = target.entries.get(job.job_id)
         is_new = entry is None
@@ -171,7 +185,9 @@ class Deltas:
                 target.untracked += 1
                 target.whole = None  # whoever is new later may be one of these
                 return None, None
-            entry = target.entries[sys.intern(job.job_id)] = Entry(look.at if target.whole is None else target.whole)
+            # Another source may have read the target in this very moment, and not yet seen the job.
+            begin = look.at if target.whole is None else min(target.whole, look.at - 1)
+            entry = target.entries[sys.intern(job.job_id)] = Entry(begin)
             entry.source = look.source
             self._remembered += 1
         changes = entry.advance(job, look, names, numbers)

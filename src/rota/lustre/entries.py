@@ -44,7 +44,7 @@ class Entry:
         ``None``: it is the older of two of the same reading, or behind what another source has read.
         """
         self.missed = 0
-        age = 1 if self.source == look.source else _age(job, self)
+        age = 1 if self.source == look.source or look.is_alone else _age(job, self)
         if age is None:
             age = 1 if look.is_owner else -1
         if age < 0:
@@ -82,8 +82,10 @@ class Entry:
         if names != self.names:
             known = dict(zip(self.names, pairs(before), strict=True))
             read = dict(zip(names, pairs(numbers), strict=True))
+            # An entry loses no counters: the text may end in front of them.
+            is_same = job.start_time is not None and job.start_time == self.start_time
             for name, counter in known.items():
-                read.setdefault(name, counter if job.damaged else (0, 0))
+                read.setdefault(name, counter if job.damaged or is_same else (0, 0))
             names, numbers = tuple(read), array("q", chain.from_iterable(read.values()))
             first = read if self.unsure else dict.fromkeys(read, (0, 0))
             before = array("q", chain.from_iterable((first | known).values()))
@@ -98,7 +100,10 @@ class Entry:
 class Target:
     """What is known of one target."""
 
-    __slots__ = ("entries", "first", "last", "newest", "owned", "owner", "pause", "readers", "untracked", "whole")
+    __slots__ = (
+        "entries", "first", "last", "met", "newest", "owned", "owner", "pause", "reached", "readers", "untracked",
+        "whole",
+    )  # fmt: skip
 
     def __init__(self, first: float | None = None, whole: float | None = None, last: float = 0.0) -> None:
         self.entries: dict[str, Entry] = {}
@@ -108,6 +113,10 @@ class Target:
         self.last = last
         #: By source: the last reading.
         self.readers: dict[str, float] = {}
+        #: By source: the youngest `snapshot_time` that it has read.
+        self.reached: dict[str, float] = {}
+        #: The first of them all.
+        self.met: float | None = None
         #: Whose it is, when that one was read with it, and how long after the time before.
         self.owner: str | None = None
         self.owned = self.pause = 0.0
@@ -115,6 +124,18 @@ class Target:
         self.newest = 0.0
         #: Entries of this reading that were too many.
         self.untracked = 0
+
+    def begin(self, at: float) -> None:
+        """Note when all entries were read for the first time, if this is it.
+
+        The server's clock may be behind the reader's, and so may a copy: then it is when the youngest was active.
+        """
+        if self.first is None:
+            self.first = min(at, self.newest) if self.newest > EPOCH else at
+
+    def reached_by_all(self, since: float) -> float:
+        """Tell up to which `snapshot_time` the target was read by each source that has read it since a time."""
+        return min(self.reached.get(source, 0.0) for source, at in self.readers.items() if at >= since)
 
     @property
     def seen_at(self) -> Seen:
@@ -130,14 +151,14 @@ class Look(NamedTuple):
     source: str
     at: float
     is_owner: bool
+    #: Whether no other source has read it for long, so that it is behind nobody.
+    is_alone: bool
     #: The youngest `snapshot_time` that was read before.
     newest: float
 
     def is_ahead(self, job: JobStats) -> bool:
         """Tell whether a new entry cannot be one that the target had before, and that is forgotten."""
-        first = self.target.first
-        started = job.start_time is not None and first is not None and job.start_time > max(first, EPOCH)
-        return started or (job.snapshot_time or 0) > max(self.newest, EPOCH)
+        return (job.snapshot_time or 0) > max(self.newest, EPOCH)
 
     def is_older(self, job: JobStats) -> bool:
         """Tell whether an entry was there before the target was first read, and was missed then."""

@@ -45,13 +45,15 @@ class SourceFeed:
             SourceError: nothing of it can be read.
         """
         faults: list[str] = []
+        remarks: list[str] = []
+        bad_line = ""
         jobs = counters = bad_lines = 0
         turn = self._deltas.turn(self.name, at, counted)
         try:
             for stream in self._source.streams(self._seconds):
                 entries, findings = stream.entries()
                 try:
-                    turn.read(self._told_apart(turn, stream.target, entries, findings, faults), findings)
+                    turn.read(self._told_apart(turn, stream.target, entries, findings, remarks), findings)
                 except (SourceError, ValueError) as error:
                     faults.append(str(error))
                 else:
@@ -59,15 +61,16 @@ class SourceFeed:
                 jobs += findings.jobs
                 counters += findings.counters
                 bad_lines += findings.bad_lines
+                bad_line = bad_line or "".join(bad.said(stream.name) for bad in findings.shown[:1])
         finally:
             others = turn.end()
         if faults and not jobs:
             raise SourceError(faults[0])
-        faults += [f"target {target} is in {owner} too: it is counted once" for target, owner in others.items()]
-        return Reading(jobs, counters, bad_lines, turn.untracked, faults)
+        remarks += [f"target {target} is in {owner} too: it is counted once" for target, owner in others.items()]
+        return Reading(jobs, counters, bad_lines, turn.untracked, faults, remarks, bad_line)
 
     def _told_apart(
-        self, turn: Turn, name: str, entries: Iterable[JobStats], findings: Findings, faults: list[str]
+        self, turn: Turn, name: str, entries: Iterable[JobStats], findings: Findings, remarks: list[str]
     ) -> Iterator[JobStats]:
         """Give the entries of a stream, and tell its targets apart by their places if several have no name.
 
@@ -82,9 +85,10 @@ class SourceFeed:
                 yield entry
             return
         found = list(entries)
-        number, before = findings.nameless, self._nameless.get(name, findings.nameless)
+        number = findings.nameless
+        before = self._nameless.get(name) or (self._deltas.places(name) if number else 0) or number
         if number != before:
             turn.begin_anew([name, *(f"{name}#{place}" for place in range(2, max(number, before) + 1))])
         if number > 1:
-            faults.append(f"{name}: {number} targets have no name and are told apart by their places")
+            remarks.append(f"{name}: {number} targets have no name and are told apart by their places")
         yield from found

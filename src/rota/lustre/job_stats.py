@@ -78,6 +78,10 @@ class BadLine(NamedTuple):
     #: What it begins with.
     text: str
 
+    def said(self, source: str) -> str:
+        """Say what is wrong with it, in one line for people, of a text that has this name."""
+        return f"{source}: line {self.number} ({self.target}): {self.reason}: {self.text!r}"
+
 
 @dataclass(slots=True)
 class Findings:

@@ -50,6 +50,8 @@ class Stream(NamedTuple):
     target: str
     #: Reading them raises `SourceError`.
     pieces: Iterator[bytes]
+    #: What it is called: the source, or a file of it.
+    name: str
 
     def entries(self, *, zeros: bool = False) -> tuple[Iterator[JobStats], Findings]:
         """Give its entries, and what the parser finds while they are taken."""
@@ -101,7 +103,8 @@ class CommandSource:
 
     def streams(self, seconds: float) -> Iterator[Stream]:
         """Run it."""
-        yield Stream(self.name, output(self.name, self.argv, seconds, lambda line: bool(_MISSING.fullmatch(line))))
+        pieces = output(self.name, self.argv, seconds, lambda line: bool(_MISSING.fullmatch(line)))
+        yield Stream(self.name, pieces, self.name)
 
 
 def _remote(text: str) -> CommandSource:
@@ -125,7 +128,7 @@ class StandardInput:
 
     def streams(self, seconds: float) -> Iterator[Stream]:  # noqa: ARG002
         """Read it to its end."""
-        yield Stream("stdin", _pieces(sys.stdin.buffer, self.name))
+        yield Stream("stdin", _pieces(sys.stdin.buffer, self.name), self.name)
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,7 @@ class FileSource:
 
     def streams(self, seconds: float) -> Iterator[Stream]:  # noqa: ARG002
         """Read it."""
-        yield Stream(target_of(self.path), _file(self.path))
+        yield Stream(target_of(self.path), _file(self.path), str(self.path))
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,7 @@ class DirectorySource:
         except OSError as error:
             raise SourceError(f"{self.name}: {error.strerror}") from error
         for file in filter(None, map(_file_at, found)):
-            yield Stream(target_of(file), _file(file))
+            yield Stream(target_of(file), _file(file), str(file))
 
 
 def _file_at(path: Path) -> Path | None:

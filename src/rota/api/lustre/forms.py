@@ -118,13 +118,15 @@ class Source(BaseModel):
     readings: int
     failures: int = Field(description="Of readings, or of parts of them.")
     missed: int = Field(description="Moments that passed while it was still being read.")
-    bad_lines: int
+    bad_lines: int = Field(description="Lines that could not be understood.")
+    bad_line: str = Field(description="One of them, of the last reading that had any, and why; empty: there was none.")
     jobs: int = Field(description="Entries in the last reading.")
     counters: int
     untracked: int = Field(description="Entries in it that were too many to remember.")
     seconds: float = Field(description="How long the last reading took.")
     last: float | None = Field(description="When it was last read.")
     error: str = Field(description="Why the last reading failed, all of it or a part; empty: it did not.")
+    remark: str = Field(description="What was odd about it though nothing failed, as a target that two sources have.")
     busy_since: float | None = Field(description="Since when it is being read; null: it is not.")
     tried: float
 

@@ -137,9 +137,12 @@ def _column(record: Mapping[str, Any], name: str, column: str) -> str:
 
 
 def _metadata(row: Mapping[str, str]) -> Metadata:
-    index, cpus = row.get("index", ""), row.get("cpus", "")
+    cpus = row.get("cpus", "")
+    number, index = _split(row.get("id", ""))  # some releases write an element as 500[3]
+    index = index or row.get("index", "")
     return known(**{
         **{name: value for name, value in row.items() if name},
+        "id": number,
         "name": _name(row.get("name", ""), index),
         "index": index if index != "0" else None,
         "cpus": int(cpus) if cpus.isdecimal() else None,

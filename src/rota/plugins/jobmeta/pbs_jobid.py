@@ -188,11 +188,10 @@ def _metadata(job_id: str, fields: Mapping[str, Any]) -> Metadata:
         ended=fields.get("job_state") in _ENDED,
         # In JSON and in text most times are no seconds, and have no time zone.
         submit=_number(fields.get("submit") or fields.get("ctime")),
-        start=_number(fields.get("start") or fields.get("start_time")),
+        start=next(filter(None, (_number(fields.get(name)) for name in ("start", "start_time", "stime"))), None),
         end=_number(fields.get("end") or fields.get("comp_time")),
         nodes=_number(nodes),
-        # Torque has ``ncpus=1`` beside nodes for which it means nothing.
-        cpus=_processors(str(fields.get("Resource_List.nodes") or "")) or _number(fields.get("Resource_List.ncpus")),
+        cpus=_cpus(fields),
         cwd=fields.get("Variable_List.PBS_O_WORKDIR") or fields.get("init_work_dir"),
     )
 
@@ -201,13 +200,19 @@ def _number(value: object) -> int | None:
     return int(str(value)) if str(value).isdecimal() else None
 
 
-def _processors(nodes: str) -> int | None:
-    """Add up what Torque is asked for, such as ``2:ppn=8+n17:ppn=4:gpus=1``; ``None``: nothing of processors."""
+def _cpus(fields: Mapping[str, Any]) -> int | None:
+    """Tell how many processors a job has: Torque has ``ncpus=1`` beside nodes or ``procs``, where it means nothing."""
+    nodes, procs, ncpus = (str(fields.get(f"Resource_List.{name}") or "") for name in ("nodes", "procs", "ncpus"))
+    return max(_processors(nodes), _number(procs) or 0, _number(ncpus) or 0) or None
+
+
+def _processors(nodes: str) -> int:
+    """Add up what Torque is asked for, such as ``4`` or ``2:ppn=8+n17:ppn=4:gpus=1#shared``; 0: nothing is known."""
     total = 0
-    for part in nodes.split("+") if "ppn=" in nodes else ():
+    for part in nodes.partition("#")[0].split("+"):
         found = _NODES(part)
         if found is None:
-            return None
+            return 0
         each = re.search(r":ppn=([0-9]{1,6})(?![^:])", found[2])
         total += int(found[1] or 1) * int(each[1] if each else 1)
-    return total or None
+    return total

@@ -53,6 +53,10 @@ _ENDED = frozenset({
 _NOTHING = frozenset({"", "N/A", "NONE", "None", "None assigned", "Unknown", "(null)"})
 
 
+#: The number and name of a job, as ``scontrol`` begins to tell of it; between them may be those of its array.
+_HEAD = re.compile(r"JobId=([0-9]+) (?:[A-Z][A-Za-z]+=\S+ )*?JobName=(.*)").fullmatch
+
+
 def matches(job_id: str) -> bool:
     """Whether it is a number."""
     return re.fullmatch(r"[1-9][0-9]{0,9}", job_id) is not None
@@ -162,7 +166,7 @@ def _from_json(text: str) -> Iterator[Metadata]:
                 "end": _time(job.get("end_time") or times.get("end")),
                 "nodes": _number(job.get("node_count") or job.get("allocation_nodes")),
                 "nodelist": job.get("nodes"),
-                "cpus": _number(job.get("cpus") or _allocated(job)),
+                "cpus": _number(job.get("cpus") or _processors(job)),
                 "cwd": job.get("current_working_directory") or job.get("working_directory"),
                 "cluster": job.get("cluster"),
             })  # fmt: skip
@@ -190,15 +194,21 @@ def _time(value: object) -> object:
     return _number(value) or ""  # 0: not yet
 
 
-def _allocated(job: Mapping[str, Any]) -> object:
-    tres = _object(job.get("tres")).get("allocated") or []
-    return next((one.get("count") for one in tres if _object(one).get("type") == "cpu"), None)
+def _processors(job: Mapping[str, Any]) -> object:
+    """Tell how many processors a job has or, if it has none, asked for."""
+    tres = _object(job.get("tres"))
+    some = [*(tres.get("allocated") or []), *(tres.get("requested") or [])]
+    return next((one.get("count") for one in some if _object(one).get("type") == "cpu"), None)
 
 
 def _from_scontrol(text: str) -> Iterator[Metadata]:
     for block in re.split(r"^(?=JobId=)", text, flags=re.MULTILINE):
         first, _, rest = block.partition("\n")
-        head = re.match(r"JobId=([0-9]+) (?:Array\S+ )*JobName=(.*)", first)
+        head = _HEAD(first)
+        if head is not None and " UserId=" in head[2]:  # all in one line, of `scontrol -o`
+            first, *others = first.split(" UserId=")
+            head = _HEAD(first) if len(others) == 1 else None  # else one is in the name, and which is not known
+            rest = re.sub(r" (?=[A-Z][A-Za-z:/]*=)", "\n   ", f" UserId={others[0]}")
         if head is None:
             continue
         found = dict(re.findall(r"^ +(WorkDir)=(.*)$", rest, re.MULTILINE))

@@ -116,9 +116,10 @@ function drawFigures(who) {
 
 function drawCollector({ sources, store, writing, lookups, now, until }, who) {
   const rows = sources.map((one) => {
-    const state = element("td", { className: `text${one.error ? " bad" : ""}`, textContent: one.error ? printable(one.error) : one.last ? "well" : "not read so far" });
+    const state = element("td", { className: `text${one.error ? " bad" : ""}`, textContent: printable(one.error || one.remark) || (one.last ? "well" : "not read so far") });
+    const bad = element("td", { textContent: count(one.bad_lines), title: printable(one.bad_line) });
     return [printable(one.name), state, one.last ? clockTime(one.last, true) : "–", count(one.readings), count(one.failures + one.missed),
-      count(one.jobs), count(one.bad_lines), `${one.seconds.toFixed(2)} s`];
+      count(one.jobs), bad, `${one.seconds.toFixed(2)} s`];
   });
   fillPlain(byId("sources"), ["Source", "State", "Last read", "Readings", "Failed or missed", "Jobs", "Bad lines", "Took"], rows, 2);
   const late = writing.error ? ` It cannot write: ${printable(writing.error)}.` : "";
