@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from itertools import pairwise
-from time import thread_time
+from time import sleep, thread_time
 
 from rota.controller import slices
 
@@ -53,3 +54,46 @@ def test_some_of_many_are_asked_together() -> None:
 
     assert asyncio.run(test()) == asked == list(range(100))
     assert max(after - before for before, after in pairwise(turns)) == 16
+
+
+def test_what_is_due_is_done_in_its_order_a_slice_at_a_time() -> None:
+    done: list[int] = []
+    turns: list[int] = []
+
+    def work(number: int) -> None:
+        done.append(number)
+        until = thread_time() + 0.002
+        while thread_time() < until:
+            pass
+        if number == 10:
+            raise ValueError("the others are done all the same")
+
+    async def test() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+        due = slices.InTurn()
+        due.add(partial(work, number) for number in range(100))
+        due.add([partial(work, 100)])
+        while len(done) < 101:
+            turns.append(len(done))
+            await asyncio.sleep(0)
+
+    asyncio.run(test())
+    assert done == [*range(101)]
+    assert max(after - before for before, after in pairwise(turns)) <= 10
+
+
+def test_what_is_due_can_be_finished_at_once() -> None:
+    done: list[int] = []
+
+    def work(number: int) -> None:
+        done.append(number)
+        sleep(0.001)
+
+    async def test() -> None:
+        due = slices.InTurn()
+        due.add(partial(work, number) for number in range(50))
+        assert len(done) < 50
+        due.finish()
+        assert done == [*range(50)]
+
+    asyncio.run(test())

@@ -112,7 +112,7 @@ class Committer:
 
     def _call(self, callbacks: list[Callable[[], None]]) -> None:
         def call() -> None:
-            for callback in callbacks:
-                callback()
+            for callback in callbacks:  # each by itself: what one raises is not the others' trouble
+                self._loop.call_soon(callback)
 
         self._loop.call_soon_threadsafe(call)

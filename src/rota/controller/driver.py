@@ -30,6 +30,7 @@ from rota.controller.changes import changes_of
 from rota.controller.committer import Committer
 from rota.controller.copies import in_copy
 from rota.controller.second_tries import SecondTries
+from rota.controller.slices import InTurn
 from rota.core import events as ev
 from rota.core.effects import Accepted, JobFinished, Kill, Launch, Log, PluginFault, Refused, RunRequeued
 from rota.core.event_codec import decode, encode
@@ -154,6 +155,8 @@ class LiveDriver:
         self._first_job_id = first_job_id
         self._loop = asyncio.get_running_loop()
         self._committer = Committer(database, self._loop, self._on_failure, heads)
+        #: What is to be done since what led to it is on disk.
+        self._due = InTurn()
         self._heads = heads
         self._second_tries = SecondTries(self._loop)
         self._perform = dispatch_table(self)
@@ -246,6 +249,7 @@ class LiveDriver:
     def close(self) -> None:
         """Save the state and write what is left."""
         self._save_no_more()
+        self._due.finish()
         if not self.trouble:
             self._save()
             self._commit()
@@ -500,15 +504,11 @@ class LiveDriver:
 
         def done() -> None:
             self._committing -= waiting
-            for effect in effects:
-                self._perform_one(effect)
-            for answer, refused in answers:
-                if not answer.done():
-                    answer.set_result(refused)
-            for call in then:
-                call()
-            for listener in list(self.on_changes) if changes else ():
-                listener(changes)
+            self._due.add(partial(self._perform_one, effect) for effect in effects)
+            self._due.add(partial(_answer, answer, refused) for answer, refused in answers)
+            self._due.add(then)
+            if changes:
+                self._due.add(partial(listener, changes) for listener in self.on_changes)
 
         self._committer.commit(writes, done, self._head, sync=has_snapshot)
 
@@ -550,6 +550,7 @@ class LiveDriver:
         self._committer.commit([], self._retry, self._head)
 
     def _retry(self) -> None:
+        self._due.finish()  # before the state that is read says it again
         try:
             self._database.write(set_fact(CLOCK, json.dumps(self._clock.save())))
             self._read_state()
@@ -620,6 +621,11 @@ class LiveDriver:
         task = self._loop.create_task(run())
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+
+
+def _answer(answer: Answer, refused: Refused | None) -> None:
+    if not answer.done():
+        answer.set_result(refused)
 
 
 def _ids_of(event: ev.Submit) -> int:

@@ -6,11 +6,12 @@ However many requests work in slices, one slice is done between two looks at wha
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Iterable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
 T = TypeVar("T")
 
@@ -51,3 +52,30 @@ async def others_turn() -> None:
     """Let others have their turn."""
     async with _NEXT:
         await asyncio.sleep(0)
+
+
+class InTurn:
+    """Calls functions one after the other, a slice of them at a time; a loop has to run."""
+
+    def __init__(self) -> None:
+        self._due: deque[Callable[[], object]] = deque()
+
+    def add(self, calls: Iterable[Callable[[], object]]) -> None:
+        """Call functions after those that are due already: at once, as far as a slice has room for them."""
+        is_idle = not self._due
+        self._due += calls
+        if is_idle:
+            self._call(_SLICE)
+
+    def finish(self) -> None:
+        """Call all functions that are due."""
+        self._call(float("inf"))
+
+    def _call(self, seconds: float) -> None:
+        until = perf_counter() + seconds
+        try:
+            while self._due and perf_counter() < until:
+                self._due.popleft()()
+        finally:
+            if self._due:
+                asyncio.get_running_loop().call_soon(self._call, _SLICE)
