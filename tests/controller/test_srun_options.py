@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -129,3 +130,57 @@ def test_jobs_are_told_what_they_asked_for(
 def test_tasks_are_told_what_their_step_asked_for(cluster: LiveCluster, options: str, variables: str) -> None:
     found = cluster.run("srun", *options.split(), "env").stdout
     assert set(variables.split()) <= set(found.splitlines())
+
+
+_BUSY = "error: Unable to allocate resources: Requested nodes are busy"
+_REVOKED = "salloc: Job allocation {job} has been revoked."
+
+
+@pytest.mark.parametrize(
+    ("words", "seconds", "lines"),
+    [
+        ("srun -I -N1 true", 0, [f"srun: {_BUSY}"]),
+        ("srun -I1 -N1 true", 0, [f"srun: {_BUSY}"]),
+        ("srun -I2 -N1 true", 2, ["srun: job {job} queued and waiting for resources", f"srun: {_BUSY}"]),
+        ("salloc -I -N1 true", 0, [f"salloc: {_BUSY}", _REVOKED]),
+        (
+            "salloc -I2 -N1 true",
+            2,
+            [
+                "salloc: Pending job allocation {job}",
+                "salloc: job {job} queued and waiting for resources",
+                "salloc: error: Unable to allocate resources: Connection timed out",
+                _REVOKED,
+            ],
+        ),
+    ],
+)
+def test_immediate_is_for_so_many_seconds(cluster: LiveCluster, words: str, seconds: int, lines: list[str]) -> None:
+    """As 22.05.8 said and did while all nodes were busy; without a number it does not wait."""
+    full = cluster.submit("-N2", "--exclusive", "--wrap", "sleep 60")
+    cluster.wait(lambda: cluster.run("squeue", "-h", "-t", "R", "-j", str(full)).stdout)
+    began = time.monotonic()
+    done = cluster.run(*words.split(), check=False)
+    took = time.monotonic() - began
+    assert (done.returncode, done.stderr.splitlines()) == (1, [line.format(job=full + 1) for line in lines])
+    assert took >= seconds - 1  # times are whole seconds
+    cluster.run("scancel", str(full))
+    cluster.idle()
+
+
+def test_what_is_free_in_time_is_immediate(cluster: LiveCluster) -> None:
+    cluster.submit("-N2", "--exclusive", "--wrap", "sleep 1")
+    assert cluster.run("srun", "-I30", "-N1", "echo", "here").stdout == "here\n"
+    cluster.submit("-N2", "--exclusive", "--wrap", "sleep 1")
+    assert cluster.run("salloc", "-I30", "-N1", "echo", "here").stdout == "here\n"
+
+
+def test_steps_are_immediate_for_so_many_seconds(cluster: LiveCluster) -> None:
+    """As 22.05.8: a step that waits so does not say so, and one that may not wait waits for a second."""
+    steps = "srun -I2 -n4 true; echo $?; srun -I -n4 true; echo $?; kill %1; srun -I60 -n4 true"
+    script = f"set -m; srun -n4 sh -c 'touch begun; sleep 60' & until [ -e begun ]; do sleep 0.1; done; {steps}"
+    done = cluster.run("salloc", "-N1", "-n4", "bash", "-c", script)
+    assert done.stdout == "1\n1\n"
+    busy = [line for line in done.stderr.splitlines() if "step" in line]
+    assert [line.partition(": Requested")[2] for line in busy[:2]] == [" nodes are busy"] * 2
+    assert not any("disabled" in line for line in busy)

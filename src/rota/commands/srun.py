@@ -194,7 +194,8 @@ class StepRequest:
     overlap: bool = False
     overcommit: bool = False
     #: Whether it must not wait.
-    immediate: bool = False
+    #: For how many seconds it may wait for room; 0: without a limit.
+    immediate: int = 0
     #: GPUs of each node, of each task, and of all nodes together; -1: none are to be seen.
     gpus_per_node: int = 0
     gpus_per_task: int = 0
@@ -311,7 +312,7 @@ def step_request(line: SrunLine) -> StepRequest:
         exact=bool({"exact", "exclusive", "cpus-per-task"} & texts.keys()),
         overlap="overlap" in texts,
         overcommit="overcommit" in texts,
-        immediate="immediate" in texts,
+        immediate=int(texts.get("immediate", "0") or 1),
         gpus_per_node=-1 if gres.lower() == "none" else _gpus_in(gres) or _gpus(texts.get("gpus-per-node", "")),
         gpus_per_task=_gpus(texts.get("gpus-per-task", "")),
         gpus=_gpus(texts.get("gpus", "")) if "gpus" in given else 0,

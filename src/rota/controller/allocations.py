@@ -15,6 +15,8 @@ from rota.listings.common import unknown_cluster
 from rota.model import Errno, JobState
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rota.commands.allocation import Allocation
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 #: States of jobs that have their resources.
 _HAVE_RESOURCES = frozenset((JobState.RUNNING, JobState.SUSPENDED))
+#: Seconds of ``--immediate`` by which, and without which, an allocation is not waited for.
+_AT_ONCE = 1
 #: Seconds within which an allocation ends itself whose command has gone.
 _ENDS_ITSELF = 5.0
 
@@ -37,6 +41,9 @@ class Messages(NamedTuple):
     cancelled: str
     #: When the request is refused, before the reason.
     refused: str
+    #: When it cannot start at once, and when it has not started in the time in which it has to.
+    busy: tuple[str, ...]
+    late: tuple[str, ...]
 
 
 async def allocate(
@@ -48,7 +55,7 @@ async def allocate(
         cluster: The cluster.
         call: The call of the command.
         terminal: Where messages go, unless it is to be quiet.
-        wanted: What is asked for. With the option ``immediate`` it does not wait.
+        wanted: What is asked for. With the option ``immediate`` it does not wait, or for so many seconds.
         messages: What is said meanwhile.
 
     Returns:
@@ -83,14 +90,18 @@ async def allocate(
                 terminal.error(messages.allocated.format(job=job_id))
             return job
         if job is not None and job.state is JobState.PENDING:
-            if "immediate" in wanted.texts:
+            patience = seconds_of(wanted.texts)
+            if patience == _AT_ONCE:
                 await _cancel(cluster, job_id)
-                raise RefusedError(f"error: {messages.refused}: Requested nodes are busy")
+                raise RefusedError(*(line.format(job=job_id) for line in messages.busy))
             if not quiet:
                 held = "Job is in held state, pending scheduler release"
                 terminal.error(f"{call.words[0]}: {held}\n" if wanted.spec.hold else "")
                 terminal.error(messages.queued.format(job=job_id))
-            await _either(waiter.done, gone)
+            await _either(waiter.done, gone, patience and job.submit_time + patience - cluster.clock.now())
+            if not (waiter.done.done() or gone.done()):
+                await _cancel(cluster, job_id)
+                raise RefusedError(*(line.format(job=job_id) for line in messages.late))
             if waiter.done.done():
                 said = messages.allocated if waiter.done.result() else messages.cancelled
                 terminal.error("" if quiet else said.format(job=job_id))
@@ -108,6 +119,11 @@ async def allocate(
         await asyncio.wait([gone])
         driver.on_launched.remove(waiter.launched)
         driver.on_finished.remove(waiter.finished)
+
+
+def seconds_of(texts: Mapping[str, str]) -> int | None:
+    """Give for how many seconds a request with the option ``immediate`` waits; ``None``: without a limit."""
+    return int(texts.get("immediate", "0") or _AT_ONCE) or None
 
 
 async def until_over(cluster: Cluster, job_id: int) -> None:
@@ -172,8 +188,10 @@ async def _cancel(cluster: Cluster, job_id: int) -> None:
         await cluster.driver.request(ev.Cancel(job_id=job_id))
 
 
-async def _either(one: asyncio.Future[Any], other: asyncio.Future[Any]) -> None:
-    await asyncio.wait([one, other], return_when=asyncio.FIRST_COMPLETED)
+async def _either(one: asyncio.Future[Any], other: asyncio.Future[Any], seconds: float | None = None) -> None:
+    """Wait for one of two, so many seconds at most; ``None``: without a limit."""
+    timeout = None if seconds is None else max(seconds, 0)
+    await asyncio.wait([one, other], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
 
 
 class _Waiter:

@@ -20,11 +20,14 @@ _HELP = (
     "Usage: salloc [OPTIONS(0)...] [command(0) [args(0)...]]\n\n"
     "The options are those of Slurm 22.05; the reference in rota's documentation lists them.\n"
 )
+_REVOKED = "Job allocation {job} has been revoked."
 _MESSAGES = Messages(
     queued="salloc: Pending job allocation {job}\nsalloc: job {job} queued and waiting for resources\n",
     allocated="salloc: job {job} has been allocated resources\n",
-    cancelled="salloc: Job has been cancelled\nsalloc: Job allocation {job} has been revoked.\n",
+    cancelled=f"salloc: Job has been cancelled\nsalloc: {_REVOKED}\n",
     refused="Job submit/allocate failed",
+    busy=("error: Unable to allocate resources: Requested nodes are busy", _REVOKED),
+    late=("error: Unable to allocate resources: Connection timed out", _REVOKED),
 )
 
 

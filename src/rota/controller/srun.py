@@ -45,6 +45,8 @@ _MESSAGES = Messages(
     allocated="srun: job {job} has been allocated resources\n",
     cancelled="srun: Job has been cancelled\n",
     refused="Unable to allocate resources",
+    busy=("error: Unable to allocate resources: Requested nodes are busy",),
+    late=("error: Unable to allocate resources: Requested nodes are busy",),
 )
 
 

@@ -125,20 +125,22 @@ class Steps:
         """
         job_id, restart_count, told = job.job_id, job.restart_count, False
         most = self._driver.engine.view.settings.max_step_count
-        command = _command(call)
+        command, loop = _command(call), asyncio.get_running_loop()
+        until = loop.time() + request.immediate if request.immediate else None
         while found := self._running(job_id, restart_count):
             known = self._step_of(found, command) if call.is_again else None
             try:
                 layout = lay_out(request, self._driver.engine.view.allocation(job_id), _held(found, known))
             except StepBusyError as error:
-                if request.immediate:
+                if until is not None and loop.time() >= until:
                     raise
-                if not told:
+                if not told and until is None:
                     told = True
                     busy(str(error))
-                changed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                changed: asyncio.Future[None] = loop.create_future()
                 self._waiting.setdefault(job_id, []).append(changed)
-                await asyncio.wait([changed, clients_gone], return_when=asyncio.FIRST_COMPLETED)
+                timeout = None if until is None else until - loop.time()
+                await asyncio.wait([changed, clients_gone], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
                 if clients_gone.done():
                     return None
                 continue
