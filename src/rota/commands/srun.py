@@ -193,7 +193,6 @@ class StepRequest:
     #: Whether it shares processors with other steps.
     overlap: bool = False
     overcommit: bool = False
-    #: Whether it must not wait.
     #: For how many seconds it may wait for room; 0: without a limit.
     immediate: int = 0
     #: GPUs of each node, of each task, and of all nodes together; -1: none are to be seen.

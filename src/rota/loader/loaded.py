@@ -57,8 +57,8 @@ class LoadedPlugin:
         self._init = functions.get(INIT.name)
         self._fini = functions.get(FINI.name)
         self._module_name = module_name
-        #: The module in which its code runs.
-        self.module: ModuleType = sys.modules[module_name]
+        #: The module in which its code runs; ``None``: it is no file.
+        self.module: ModuleType | None = sys.modules.get(module_name)
         #: State; see the table above.
         self._state = _State.LOADED
 

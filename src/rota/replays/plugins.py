@@ -80,7 +80,7 @@ def _imported(plugin: LoadedPlugin) -> dict[str, Path]:
     package = plugin.candidate.module.partition(".")[0]
     installed = [Path(get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     found: dict[str, Path] = {}
-    waiting = [plugin.module]
+    waiting = [] if plugin.module is None else [plugin.module]
     while waiting:
         for value in vars(waiting.pop()).values():
             module = sys.modules.get(str(value.__module__)) if isinstance(value, FunctionType | type) else value

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 PLACE = Place(Path("sacctmgr"), 1)
 _WHERE = " Use keyword 'where' to modify condition\n"
 #: Keys that files may have and that make no difference there.
-_NOT_SUPPORTED = frozenset({"Comment", "DefaultWCKey"})
+_NOT_SUPPORTED = frozenset({"Classification", "Comment", "DefaultWCKey"})
 #: Slurm's other keys.
-_NOT_KNOWN = ("RawUsage", "NewName", "Classification", "Features")
+_NOT_KNOWN = ("RawUsage", "NewName", "Features")
 #: Names of keys in messages, where they differ.
 _SHOWN = {"Fairshare": "FairShare", "MaxWallDurationPerJob": "MaxWall"}
 
