@@ -81,7 +81,7 @@ def test_what_salloc_makes_of_a_command_that_a_signal_ends(cluster: LiveCluster,
 
 
 def test_a_command_whose_allocation_is_taken_away(cluster: LiveCluster) -> None:
-    command = "scancel $SLURM_JOB_ID; sleep 20 & wait"
+    command = "scancel $SLURM_JOB_ID; sleep 20 >/dev/null 2>&1 & wait"
     done = cluster.run("salloc", "sh", "-c", command, check=False)
     said = re.sub(r"\d+", "J", done.stderr)
     assert said == "salloc: Granted job allocation J\nsalloc: Job allocation J has been revoked.\n"

@@ -8,7 +8,7 @@ while read -r options; do
     scontrol -d show job "$job" | grep -Eo '(JOB_GRES|Tres[A-Z][a-zA-Z]*)=.*|GRES=.*'
     squeue -h -j "$job" -O tres-per-node:40,tres-per-job:40,tres-per-task | sed 's/ *$//'
     scancel "$job"
-    until squeue -h -j "$job" -t CA | grep -q .; do sleep 0.2; done
+    until squeue -h -j "$job" -t CA -o %T | grep -q CANCELLED; do sleep 0.2; done # COMPLETING before
 done <<'O'
 --gres=gpu:1 -N1
 --gpus=3 -N2
