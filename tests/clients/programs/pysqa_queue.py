@@ -28,6 +28,6 @@ while queue.get_status_of_job(second) != "running":
     time.sleep(0.1)
 print(queue.get_status_of_jobs([first, second]))
 queue.delete_job(process_id=second)
-while queue.get_status_of_job(second) != "finished":  # for a moment it is Slurm's own "cg"
+while queue.get_status_of_jobs([second]) != ["finished"]:  # for a moment it is Slurm's own "cg"
     time.sleep(0.1)
 print(queue.get_status_of_jobs([first, second]))
