@@ -85,15 +85,21 @@ def test_what_is_due_is_done_in_its_order_a_slice_at_a_time() -> None:
 def test_what_is_due_can_be_finished_at_once() -> None:
     done: list[int] = []
 
+    told: list[Exception] = []
+
     def work(number: int) -> None:
         done.append(number)
         sleep(0.001)
+        if number == 40:
+            raise ValueError("the others are done all the same")
 
     async def test() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["exception"]))
         due = slices.InTurn()
         due.add(partial(work, number) for number in range(50))
         assert len(done) < 50
         due.finish()
         assert done == [*range(50)]
+        assert len(told) == 1
 
     asyncio.run(test())

@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from rota.model import JobSpec
 
 
+#: Seconds of ``--immediate`` by which, and without which, it is not waited at all.
+AT_ONCE = 1
+
+
+def immediate_seconds(texts: Mapping[str, str]) -> int:
+    """Give for how many seconds a request may wait, by the texts of its options; 0: without a limit."""
+    return int(texts.get("immediate", "0") or AT_ONCE)
+
+
 def _signal_or_nothing(text: str) -> str:
     if text and not re.fullmatch(r"\s*[+-]?\d*[1-9]\d*\s?", text, re.ASCII) and signal_number(text) is None:
         raise ValueError(f"{text!r} is no signal")

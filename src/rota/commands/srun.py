@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rota.commands.allocation import immediate_seconds
 from rota.commands.distribution import Distribution, read_distribution
 from rota.commands.option_error import OptionError, Problem
 from rota.commands.option_values import not_supported, number_of, warning_of_allocation
@@ -311,7 +312,7 @@ def step_request(line: SrunLine) -> StepRequest:
         exact=bool({"exact", "exclusive", "cpus-per-task"} & texts.keys()),
         overlap="overlap" in texts,
         overcommit="overcommit" in texts,
-        immediate=int(texts.get("immediate", "0") or 1),
+        immediate=immediate_seconds(texts),
         gpus_per_node=-1 if gres.lower() == "none" else _gpus_in(gres) or _gpus(texts.get("gpus-per-node", "")),
         gpus_per_task=_gpus(texts.get("gpus-per-task", "")),
         gpus=_gpus(texts.get("gpus", "")) if "gpus" in given else 0,

@@ -6,6 +6,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rota.commands.allocation import AT_ONCE, immediate_seconds
 from rota.commands.slurm_messages import message_of
 from rota.controller.command_names import name_of
 from rota.controller.given_again import known_job
@@ -15,8 +16,6 @@ from rota.listings.common import unknown_cluster
 from rota.model import Errno, JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rota.commands.allocation import Allocation
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 #: States of jobs that have their resources.
 _HAVE_RESOURCES = frozenset((JobState.RUNNING, JobState.SUSPENDED))
-#: Seconds of ``--immediate`` by which, and without which, an allocation is not waited for.
-_AT_ONCE = 1
 #: Seconds within which an allocation ends itself whose command has gone.
 _ENDS_ITSELF = 5.0
 
@@ -90,15 +87,16 @@ async def allocate(
                 terminal.error(messages.allocated.format(job=job_id))
             return job
         if job is not None and job.state is JobState.PENDING:
-            patience = seconds_of(wanted.texts)
-            if patience == _AT_ONCE:
+            patience = immediate_seconds(wanted.texts)
+            if patience == AT_ONCE:
                 await _cancel(cluster, job_id)
                 raise RefusedError(*(line.format(job=job_id) for line in messages.busy))
             if not quiet:
                 held = "Job is in held state, pending scheduler release"
                 terminal.error(f"{call.words[0]}: {held}\n" if wanted.spec.hold else "")
                 terminal.error(messages.queued.format(job=job_id))
-            await _either(waiter.done, gone, patience and job.submit_time + patience - cluster.clock.now())
+            left = job.submit_time + patience - cluster.clock.now() if patience else None
+            await _either(waiter.done, gone, left)
             if not (waiter.done.done() or gone.done()):
                 await _cancel(cluster, job_id)
                 raise RefusedError(*(line.format(job=job_id) for line in messages.late))
@@ -119,11 +117,6 @@ async def allocate(
         await asyncio.wait([gone])
         driver.on_launched.remove(waiter.launched)
         driver.on_finished.remove(waiter.finished)
-
-
-def seconds_of(texts: Mapping[str, str]) -> int | None:
-    """Give for how many seconds a request with the option ``immediate`` waits; ``None``: without a limit."""
-    return int(texts.get("immediate", "0") or _AT_ONCE) or None
 
 
 async def until_over(cluster: Cluster, job_id: int) -> None:

@@ -21,6 +21,7 @@ import json
 import traceback
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -504,11 +505,10 @@ class LiveDriver:
 
         def done() -> None:
             self._committing -= waiting
-            self._due.add(partial(self._perform_one, effect) for effect in effects)
-            self._due.add(partial(_answer, answer, refused) for answer, refused in answers)
-            self._due.add(then)
-            if changes:
-                self._due.add(partial(listener, changes) for listener in self.on_changes)
+            performed = (partial(self._perform_one, effect) for effect in effects)
+            answered = (partial(_answer, answer, refused) for answer, refused in answers)
+            told = (partial(listener, changes) for listener in self.on_changes if changes)
+            self._due.add(chain(performed, answered, then, told))
 
         self._committer.commit(writes, done, self._head, sync=has_snapshot)
 

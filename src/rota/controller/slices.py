@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
@@ -69,13 +70,15 @@ class InTurn:
 
     def finish(self) -> None:
         """Call all functions that are due."""
-        self._call(float("inf"))
+        self._call(inf)
 
     def _call(self, seconds: float) -> None:
-        until = perf_counter() + seconds
-        try:
-            while self._due and perf_counter() < until:
-                self._due.popleft()()
-        finally:
-            if self._due:
-                asyncio.get_running_loop().call_soon(self._call, _SLICE)
+        loop, until = asyncio.get_running_loop(), perf_counter() + seconds
+        while self._due and perf_counter() < until:
+            call = self._due.popleft()
+            try:
+                call()
+            except Exception as error:  # noqa: BLE001 - what one raises is not the others' trouble
+                loop.call_exception_handler({"message": f"{call} has failed", "exception": error})
+        if self._due:
+            loop.call_soon(self._call, _SLICE)

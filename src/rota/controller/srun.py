@@ -218,12 +218,13 @@ async def _step(
     request = step_request(line)
     quiet = "quiet" in line.texts
     told = False
-    for problem in contradictions(line.texts):
+    problems = contradictions(line.texts)
+    for problem in problems:
         terminal.error(f"srun: error: {problem}\n")
     counts = counts_of(request, cluster.driver.engine.view.allocation(place.job.job_id))
     for warning in counts.warnings:  # with --quiet, too
         terminal.error(f"srun: {warning}\n")
-    if contradictions(line.texts):
+    if problems:
         return 1
 
     def busy(why: str) -> None:

@@ -170,8 +170,8 @@ def merge(
             left = move.bitmap(part.nodes)
             inactive = PartitionState.INACTIVE
             found[part.name] = replace(part, nodes=left, state=inactive, default=False, created=False)
-    is_other = _offered_by(partitions) != _offered_by(found.values()) or not _offer_the_same(nodes, merged)
-    return Machine(merged, found, move, is_other)
+    offers_other = _offered_by(partitions) != _offered_by(found.values()) or not _offer_the_same(nodes, merged)
+    return Machine(merged, found, move, offers_other)
 
 
 def with_changes(

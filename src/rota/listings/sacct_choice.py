@@ -9,6 +9,7 @@ from rota.commands.moments import parse_slurm_time
 from rota.config.hostlist import expand_hostlist
 from rota.listings.common import clock_of, words_of
 from rota.listings.sacct_table import ids_of
+from rota.listings.squeue_filters import STATE_FLAGS
 from rota.listings.text import NULL
 from rota.listings.view import AccountingQuery
 from rota.model import JobState
@@ -102,9 +103,8 @@ def _ids(parsed: Parsed) -> list[JobId]:
     return ids_of("sacct", (text.split()[0] if text.split() else "" for text in parsed.all("jobs")))
 
 
-#: What ``squeue`` shows of live jobs, in short and long, and records of jobs do not have.
-_NOT_RECORDED = frozenset({"CG", "CF", "RD", "RF", "RH", "SI", "SE", "SO", "ST", "COMPLETING", "CONFIGURING"})
-_NOT_RECORDED |= {"RESV_DEL_HOLD", "REQUEUE_FED", "REQUEUE_HOLD", "SIGNALING", "SPECIAL_EXIT", "STAGE_OUT", "STOPPED"}
+#: Of the states that are no base states those that records of jobs may have.
+_RECORDED = ("REQUEUED", "RESIZING", "REVOKED")
 #: States that a job was once in that is in another one now.
 _PASSING = frozenset({"PENDING", "RUNNING"})
 
@@ -116,20 +116,14 @@ def states_of(text: str) -> frozenset[str]:
         UsageError: one is none.
     """
     known = {name: state.value for state in JobState for name in (state.value, state.compact)}
-    known |= {
-        "REQUEUED": "REQUEUED",
-        "RQ": "REQUEUED",
-        "RESIZING": "RESIZING",
-        "RS": "RESIZING",
-        "REVOKED": "REVOKED",
-        "RV": "REVOKED",
-    }
+    flags = {name: state for short, state in STATE_FLAGS.items() for name in (short, state)}
+    known |= {name: state for name, state in flags.items() if state in _RECORDED}
     found = set()
     for word in text.split(","):
         name = word.strip().upper()
         if name == "ALL":
             return frozenset()
-        if name in _NOT_RECORDED:
+        if name in flags and name not in known:
             raise UsageError(f"sacct: fatal: job state {word} is not supported / accounted\n")
         if name and name not in known:
             raise UsageError(f"sacct: fatal: unrecognized job state value '{word}'\n")

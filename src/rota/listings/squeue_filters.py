@@ -15,22 +15,21 @@ if TYPE_CHECKING:
     from rota.listings.view import View
     from rota.model.lines import JobLine
 
-#: States that are no base states.
-_FLAGS = [
-    "COMPLETING",
-    "CONFIGURING",
-    "RESIZING",
-    "RESV_DEL_HOLD",
-    "REQUEUED",
-    "REQUEUE_FED",
-    "REQUEUE_HOLD",
-    "REVOKED",
-    "SIGNALING",
-    "SPECIAL_EXIT",
-    "STAGE_OUT",
-    "STOPPED",
-]
-_COMPACT_FLAGS = ["CG", "CF", "RS", "RD", "RQ", "RF", "RH", "RV", "SI", "SE", "SO", "ST"]
+#: States that are no base states, short and long.
+STATE_FLAGS = {
+    "CG": "COMPLETING",
+    "CF": "CONFIGURING",
+    "RS": "RESIZING",
+    "RD": "RESV_DEL_HOLD",
+    "RQ": "REQUEUED",
+    "RF": "REQUEUE_FED",
+    "RH": "REQUEUE_HOLD",
+    "RV": "REVOKED",
+    "SI": "SIGNALING",
+    "SE": "SPECIAL_EXIT",
+    "SO": "STAGE_OUT",
+    "ST": "STOPPED",
+}
 _BASE = [
     "PENDING",
     "RUNNING",
@@ -107,7 +106,7 @@ def _states(text: str | None) -> frozenset[str] | None:
     """
     if not text:
         return frozenset({"PENDING", "RUNNING", "SUSPENDED", _CG}) if text is None else frozenset()
-    known = {state.compact: state.value for state in JobState} | dict(zip(_COMPACT_FLAGS, _FLAGS, strict=True))
+    known = {state.compact: state.value for state in JobState} | STATE_FLAGS
     known |= {name: name for name in known.values()}
     found = set()
     for word in text.split(","):
@@ -119,7 +118,7 @@ def _states(text: str | None) -> frozenset[str] | None:
         if name not in known:
             raise UsageError(
                 f"squeue: error: Invalid job state specified: {word}\n"
-                f"squeue: error: Valid job states include: {','.join([*_BASE, *_FLAGS])}\n\n"
+                f"squeue: error: Valid job states include: {','.join([*_BASE, *STATE_FLAGS.values()])}\n\n"
             )
         found.add(known[name])
     return frozenset(found)

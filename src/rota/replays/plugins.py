@@ -10,12 +10,11 @@ from sysconfig import get_path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
-from rota.interfaces import APIS
 from rota.loader import PluginHost
 from rota.model import InputError
 from rota.resources import shares_nodes
 from rota.results.provenance import SourceFile, source_files
-from rota.runtime.boot import Plugins, load_named
+from rota.runtime.boot import Plugins, load_named, other_type
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
@@ -39,9 +38,7 @@ def check_types(options: ReplayOptions, config: ClusterConfig) -> None:
 
 
 def _check_type(plugin_type: str, major: str, option: str, config: ClusterConfig, key: str) -> None:
-    other = plugin_type.partition("/")[0]
-    if other != major and other in APIS:
-        problem = f"{plugin_type} is a plugin of type {other}: name one of type {major}"
+    if problem := other_type(plugin_type, major):
         raise config.error(key, problem) if config.get(key) == plugin_type else InputError(problem, field=option)
 
 

@@ -32,10 +32,6 @@ class NodeKinds:
         #: A node of each kind.
         self.examples = [examples[number] for number in range(len(numbers))]
 
-    def __len__(self) -> int:
-        """Give the number of nodes."""
-        return len(self._numbers)
-
     def values(self, of: Callable[[Node], T]) -> list[T]:
         """Give a value of each node."""
         values = [of(node) for node in self.examples]

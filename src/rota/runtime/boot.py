@@ -96,6 +96,16 @@ def state_of(engine: Engine) -> dict[str, Any]:
     return save(engine)
 
 
+def other_type(plugin_type: str, major: str) -> str:
+    """Say that a plugin is of another API's type than the one it is named for; empty: it is not."""
+    other = plugin_type.partition("/")[0]
+    return (
+        ""
+        if other == major or other not in APIS
+        else f"{plugin_type} is a plugin of type {other}: name one of type {major}"
+    )
+
+
 def load_named(host: PluginHost, config: ClusterConfig, key: str, plugin_type: str) -> LoadedPlugin:
     """Load a plugin that a key of slurm.conf names, or an option in its place.
 
@@ -141,9 +151,8 @@ def boot_live(
     types = plugin_types(config, LIVE_PLUGINS)
     host = stack.enter_context(PluginHost(plugin_dirs(config, warnings), report=report))
     for key, major, named in zip(_KEYS, PluginTypes._fields, types, strict=True):
-        other = named.partition("/")[0]
-        if other != major and other in APIS:
-            raise config.error(key, f"{named} is a plugin of type {other}: name one of type {major}")
+        if problem := other_type(named, major):
+            raise config.error(key, problem)
     priority = load_named(host, config, "PriorityType", types.priority)
     sched = load_named(host, config, "SchedulerType", types.sched)
     select = load_named(host, config, "SelectType", types.select) if shares_nodes(config) else None

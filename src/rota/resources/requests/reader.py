@@ -9,7 +9,6 @@ Over 400 lines: most of them name fields, of a request and of what is made of it
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -85,8 +84,7 @@ class Requests(Generic[T]):
         self.whole: View = np.zeros((2 + len(kinds), len(nodes)), np.uint32)
         self.whole[CPU] = of_nodes.array(lambda node: node.cpus_effective)
         self.whole[MEMORY] = of_nodes.array(lambda node: max(node.real_memory - node.mem_spec_limit, 0))
-        for kind, row in self.gres_rows.items():
-            self.whole[row] = of_nodes.array(partial(_number_of, kind))
+        self.whole[2:] = of_nodes.array(lambda node: [node.gres_counts.get(kind, 0) for kind in self.gres_rows])
         #: Sockets, cores of each socket and threads of each core: a column for each node.
         self._shapes = of_nodes.array(lambda node: (node.sockets, node.cores_per_socket, node.threads_per_core))
         self._node_index = {node.name: index for index, node in enumerate(nodes)}
@@ -306,10 +304,6 @@ class Requests(Generic[T]):
             total = self.gres_rows[name] if subtype else None
             found.append(Gres(row, counts[kind], total, tuple(types), gpu=name == "gpu"))
         return tuple(found)
-
-
-def _number_of(kind: str, node: Node) -> int:
-    return node.gres_counts.get(kind, 0)
 
 
 def _counts(text: str) -> dict[str, int]:
