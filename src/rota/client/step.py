@@ -86,6 +86,9 @@ class Step:
         self._ended: list[Task] = []
         self._first_end = 0.0
         self._kill_at = self._over_at = self._say_at = 0.0
+        #: When the time of the step is over; 0: never.
+        self._late_at = time.monotonic() + spec["time_limit"] if spec["time_limit"] else 0.0
+        self._is_late = False
         self._told = self._aborted = self._was_forced = False
         self._last_interrupt = self._last_continued = 0.0
         self._was_stopped = False
@@ -200,6 +203,11 @@ class Step:
         if self._kill_at and now >= self._kill_at:
             self._kill_at = now + 1
             self._send(signal.SIGKILL)
+        if self._late_at and now >= self._late_at and self._running:
+            self._late_at = 0.0
+            if not self._aborted:
+                self._is_late = True
+                self._abort(signal.SIGTERM, " DUE TO TIME LIMIT")
         wait = self._spec["wait"]
         if wait and self._first_end and now >= self._first_end + wait and not self._aborted and self._running:
             self._say(f"First task exited {wait}s ago")
@@ -209,7 +217,7 @@ class Step:
 
     def _pause(self) -> float | None:
         """Give the seconds until something is due; ``None``: nothing is."""
-        times = [one for one in (self._kill_at, self._over_at) if one]
+        times = [one for one in (self._kill_at, self._over_at, self._late_at) if one]
         if self._ended:
             times.append(self._say_at)
         if self._spec["wait"] and self._first_end and not self._aborted:
@@ -310,12 +318,12 @@ class Step:
         self._say(f"launch/slurm: _step_signal: Terminating StepId={self._name}")
         self._abort(number)
 
-    def _abort(self, number: int) -> None:
+    def _abort(self, number: int, why: str = "") -> None:
         """End the step: a signal, and SIGKILL some time later; 0: others do that."""
         self._aborted = True
         nodes = self._spec["env"]["SLURM_STEP_NODELIST"]
         moment = time.strftime("%Y-%m-%dT%H:%M:%S")
-        say(f"slurmstepd: error: *** STEP {self._name} ON {nodes} CANCELLED AT {moment} ***\n")
+        say(f"slurmstepd: error: *** STEP {self._name} ON {nodes} CANCELLED AT {moment}{why} ***\n")
         wait = self._spec["kill_wait"]
         if not number:
             return
@@ -352,6 +360,7 @@ class Step:
         if not self._was_forced and signals.intersection(_OF_ENDS):
             self._say(f"Force Terminated StepId={self._name}")
         end = {"status": status, "cancelled": self._aborted and self._aborter is None, "usage": usage(self._floor)}
+        end["late"] = self._is_late
         if self._mpi is not None:
             self._mpi.close()
         self._attached.tell(end, self._wakeup, self._say)

@@ -61,7 +61,6 @@ _NOT_DONE = (
     "container",
     "cpu-freq",
     "gid",
-    "gpu-bind",
     "gpu-freq",
     "reboot",
     "uid",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands import option_values as read
 from rota.commands import unused_values as unused
+from rota.commands.gpu_binding import check_gpu_binding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,7 +102,7 @@ OPTIONS: dict[str, Option | Flag] = {
 OF_VARIABLES = {"wait4switch": Option("switch_wait", read.switch_wait)}
 #: Options about output, mail, environment and hardware settings.
 _NO_MEANING = (
-    "chdir cluster clusters comment container context cpu-freq error export export-file gid gpu-bind gpu-freq "
+    "chdir cluster clusters comment container context cpu-freq error export export-file gid gpu-freq "
     "input mail-type mail-user mcs-label network output power wckey wrap"
 )
 OPTIONS.update((name, Option("", str)) for name in _NO_MEANING.split())
@@ -113,6 +114,7 @@ OPTIONS["profile"] = Option("", unused.profiles)
 OPTIONS["core-spec"] = Option("", unused.number_as_text("--core-spec"))
 OPTIONS["delay-boot"] = Option("", read.boot_delay)
 OPTIONS["get-user-env"] = Option("", unused.login_environment, needed=False)
+OPTIONS["gpu-bind"] = Option("", check_gpu_binding)
 OPTIONS["mem-bind"] = Option("", unused.memory_binding)
 OPTIONS["open-mode"] = Option("", read.open_mode)
 OPTIONS["signal"] = Option("", read.warning)

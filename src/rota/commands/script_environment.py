@@ -17,6 +17,7 @@ _OF_OPTIONS = {
     "cpus-per-gpu": "SLURM_CPUS_PER_GPU",
     "cpus-per-task": "SLURM_CPUS_PER_TASK",
     "dependency": "SLURM_JOB_DEPENDENCY",
+    "gpu-bind": "SLURM_GPU_BIND",
     "gpus": "SLURM_GPUS",
     "gpus-per-node": "SLURM_GPUS_PER_NODE",
     "gpus-per-socket": "SLURM_GPUS_PER_SOCKET",

@@ -5,7 +5,7 @@ Options of the command line count more than variables of the environment.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.allocation import immediate_seconds
@@ -17,6 +17,7 @@ from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option, in_order
 from rota.commands.submission import ScriptError, check_for_one_component, check_for_oneself
 from rota.commands.unused_values import accelerator_binding, cpu_binding, number_as_text
 from rota.config.hostlist import hosts_in_order
+from rota.model.tres import kinds_of_gres
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,7 +72,6 @@ _NOT_DONE = [
     "cpu-freq",
     "epilog",
     "gid",
-    "gpu-bind",
     "gpu-freq",
     "het-group",
     "no-allocate",
@@ -91,6 +91,7 @@ _OF_STEPS = {
     "SLURM_EXACT": "exact",
     "SLURM_EXPORT_ENV": "export",
     "SLURM_GPUS_PER_TASK": "gpus-per-task",
+    "SLURM_GPU_BIND": "gpu-bind",
     "SLURM_KILL_BAD_EXIT": "kill-on-bad-exit",
     "SLURM_LABELIO": "label",
     "SLURM_MPI_TYPE": "mpi",
@@ -98,6 +99,7 @@ _OF_STEPS = {
     "SLURM_JOB_NUM_NODES": "nodes",  # which counts more, as SLURM_NTASKS does
     "SLURM_NPROCS": "ntasks",
     "SLURM_NTASKS": "ntasks",
+    "SLURM_NTASKS_PER_GPU": "ntasks-per-gpu",
     "SLURM_NTASKS_PER_NODE": "ntasks-per-node",
     "SLURM_OPEN_MODE": "open-mode",
     "SLURM_OVERCOMMIT": "overcommit",
@@ -105,6 +107,7 @@ _OF_STEPS = {
     "SLURM_STDERRMODE": "error",
     "SLURM_STDINMODE": "input",
     "SLURM_STDOUTMODE": "output",
+    "SLURM_TIMELIMIT": "time",
     "SLURM_UNBUFFEREDIO": "unbuffered",
     "SLURM_WAIT": "wait",
     "SLURM_WORKING_DIR": "chdir",
@@ -142,7 +145,6 @@ OF_JOBS = {
     "SLURM_NETWORK": "network",
     "SLURM_NO_KILL": "no-kill",
     "SLURM_NSOCKETS_PER_NODE": "sockets-per-node",
-    "SLURM_NTASKS_PER_GPU": "ntasks-per-gpu",
     "SLURM_PARTITION": "partition",
     "SLURM_POWER": "power",
     "SLURM_PROFILE": "profile",
@@ -160,11 +162,26 @@ OF_JOBS = {
     "SLURM_THREADS": "threads",
     "SLURM_THREADS_PER_CORE": "threads-per-core",
     "SLURM_THREAD_SPEC": "thread-spec",
-    "SLURM_TIMELIMIT": "time",
     "SLURM_USE_MIN_NODES": "use-min-nodes",
     "SLURM_WAIT4SWITCH": "wait4switch",
     "SLURM_WCKEY": "wckey",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepGres:
+    """The GRES that a step asks for: numbers by kind, ``gpu``, ``gpu:a100``."""
+
+    per_node: Mapping[str, int] = field(default_factory=dict)
+    per_task: Mapping[str, int] = field(default_factory=dict)
+    #: Of all its nodes together; where it asks for some of each task, too, these count.
+    total: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def kinds(self) -> set[str]:
+        """All kinds of which it asks for any."""
+        every = (self.per_node, self.per_task, self.total)
+        return {kind for each in every for kind, number in each.items() if number}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,10 +213,11 @@ class StepRequest:
     overcommit: bool = False
     #: For how many seconds it may wait for room; 0: without a limit.
     immediate: int = 0
-    #: GPUs of each node, of each task, and of all nodes together; -1: none are to be seen.
-    gpus_per_node: int = 0
-    gpus_per_task: int = 0
-    gpus: int = 0
+    #: ``None``: it asks for none by name, and gets what its job asked for.
+    gres: StepGres | None = None
+    ntasks_per_gpu: int = 0
+    #: Seconds.
+    time_limit: int = 0
     #: The texts of all options by long name.
     texts: Mapping[str, str]
 
@@ -291,7 +309,6 @@ def step_request(line: SrunLine) -> StepRequest:
     fields, texts, given = line.options.fields, line.texts, line.given.texts
     least, most = fields.get("nodes", (0, 0))
     argv = tuple(line.options.rest)
-    gres = texts.get("gres", "")
     tasks = fields.get("num_tasks", 0)
     places = _places(texts) if fields.get("arbitrary") else ()
     return StepRequest(
@@ -313,24 +330,21 @@ def step_request(line: SrunLine) -> StepRequest:
         overlap="overlap" in texts,
         overcommit="overcommit" in texts,
         immediate=immediate_seconds(texts),
-        gpus_per_node=-1 if gres.lower() == "none" else _gpus_in(gres) or _gpus(texts.get("gpus-per-node", "")),
-        gpus_per_task=_gpus(texts.get("gpus-per-task", "")),
-        gpus=_gpus(texts.get("gpus", "")) if "gpus" in given else 0,
+        gres=_step_gres(fields, texts),
+        ntasks_per_gpu=fields.get("ntasks_per_gpu", 0),
+        time_limit=fields.get("time_limit") or 0,
         texts=texts,
     )
 
 
-def _gpus_in(gres: str) -> int:
-    """Count the GPUs among other GRES."""
-    return _gpus(",".join(item for item in gres.split(",") if item.partition(":")[0] == "gpu"))
-
-
-def _gpus(text: str) -> int:
-    """Count the GPUs in ``gpu:2``, ``gpu:a100:2``, ``2`` or ``a100:2``."""
-    found = 0
-    for item in filter(None, text.split(",")):
-        name, *rest = item.split(":")
-        if name == "gpu" or name.isdigit() or len(rest) == 1:
-            last = rest[-1] if rest else name
-            found += int(last) if last.isascii() and last.isdigit() else 1
-    return found
+def _step_gres(fields: Mapping[str, Any], texts: Mapping[str, str]) -> StepGres | None:
+    """Read what a step asks for; ``None``: nothing. GPUs of each node count more than those of tasks and of all."""
+    if not {"gres", "gpus", "gpus-per-node", "gpus-per-task"} & texts.keys():
+        return None
+    per_node, per_task, total = (
+        kinds_of_gres(fields.get(name, "")) for name in ("gpus_per_node", "gpus_per_task", "gpus")
+    )
+    per_node |= kinds_of_gres(fields.get("gres", ""))
+    if per_node or texts.get("gres", ""):
+        per_task = {}
+    return StepGres(per_node=per_node, per_task=per_task, total={} if per_node else total)

@@ -33,7 +33,7 @@ _SEPARATORS = ("hetjob", "packjob")
 #: Options of which the one that counts more removes the others.
 _ALTERNATIVES = ({"mem", "mem-per-cpu", "mem-per-gpu"}, {"exclusive", "oversubscribe"}, {"requeue", "no-requeue"})
 #: Options that rota does not carry out.
-_NOT_DONE = frozenset({"container", "cpu-freq", "export-file", "gid", "gpu-bind", "gpu-freq", "reboot"})
+_NOT_DONE = frozenset({"container", "cpu-freq", "export-file", "gid", "gpu-freq", "reboot"})
 #: The options of ``sbatch``; two of them allow points of time when the time now is known.
 TABLE: Mapping[str, Option | Flag] = in_order({**OPTIONS, **dict.fromkeys(("help", "usage", "version"), Flag(""))})
 _WRAPPER = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{}\n"

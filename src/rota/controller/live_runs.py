@@ -228,10 +228,10 @@ class LiveRuns:
             details = replace(details, cancelled_by=by)
         if details.batch and record.start_time is not None:
             run = self._runs.get(key)
-            cpus = run.allocation[0].cpus if run else job.num_cpus
+            cpus, gres = (run.allocation[0].cpus, run.gres_of_script) if run else (job.num_cpus, ())
             # The processes of the steps are among those of the run.
             own = self._usage.get(key, Usage()).without(step.usage for step in steps)
-            steps = (batch_step(record, job.nodes[:1], cpus, own), *steps)
+            steps = (replace(batch_step(record, job.nodes[:1], cpus, own), gres=gres), *steps)
         return AccountingRecord(job=job, details=details, steps=steps)
 
     def kept(self, record: JobRecord) -> None:

@@ -201,8 +201,14 @@ class LiveView(EngineView):
         if job.start_time is None or not self._live.runs.submissions.of(payload).script:
             return tuple(others)
         run = self._live.runs.run_of(job.job_id, job.restart_count)
-        cpus = job.num_cpus if run is None else run.allocation[0].cpus
-        batch = StepRecord(step_id="batch", name="batch", nodes=job.nodes[:1], cpus=cpus, start_time=job.start_time)
+        batch = StepRecord(
+            step_id="batch",
+            name="batch",
+            nodes=job.nodes[:1],
+            cpus=job.num_cpus if run is None else run.allocation[0].cpus,
+            gres=() if run is None else run.gres_of_script,
+            start_time=job.start_time,
+        )
         return (batch, *others)
 
     def nodes(self) -> tuple[NodeLine, ...]:

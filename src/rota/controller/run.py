@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from rota.controller.devices import NodeDevices
 from rota.model.lines import AllocationLine, JobLine
+from rota.model.tres import by_type, gres_text
 
 #: RealMemory, MiB, of nodes for which slurm.conf gives none.
 _NOT_GIVEN = 1
@@ -29,6 +30,11 @@ class Run:
         """The GPUs of the node on which the script runs."""
         devices = self.devices.get(self.allocation[0].node)
         return () if devices is None else devices.gpus
+
+    @property
+    def gres_of_script(self) -> tuple[str, ...]:
+        """The GRES of that node, as those of a step."""
+        return (gres_text(by_type(self.allocation[0].gres)),)
 
     @property
     def cpus(self) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from rota.commands.job_ids import parse_job_id
 from rota.commands.srun import LETTERS, TABLE, contradictions, read_srun, step_request
 from rota.controller.allocations import Messages, allocate, allocation_spec, held, until_over_or_gone
 from rota.controller.run_environment import allocation_environment
-from rota.controller.steps.gpus import GpusError, check_gpus
+from rota.controller.steps.gres import GresError, check_gres, with_gres_of_job
 from rota.controller.steps.layout import NodesError, StepError, counts_of
 from rota.controller.steps.registry import KILLED
 from rota.controller.steps.spec import MPI_TYPES, read_programs, step_spec
@@ -215,7 +215,8 @@ async def _step(
     cluster: Cluster, call: Call, terminal: Terminal, line: SrunLine, place: _Place, *, mpi: str, programs: str | None
 ) -> int | None:
     """Make a step and let the client run it."""
-    request = step_request(line)
+    config, asked = cluster.driver.engine.view.config, step_request(line)
+    request = with_gres_of_job(asked, place.run)
     quiet = "quiet" in line.texts
     told = False
     problems = contradictions(line.texts)
@@ -236,12 +237,12 @@ async def _step(
 
     gone: asyncio.Future[None] = asyncio.ensure_future(terminal.closed())
     try:
-        check_gpus(request, counts, place.run)
-        made = await cluster.steps.create(place.job, request, busy, gone, call)
+        check_gres(asked, counts, place.run, config.get("GresTypes"))
+        made = await cluster.steps.create(place.run, request, busy, gone, call)
     except NodesError as error:
         raise RefusedError(*(f"error: {line}" for line in error.args)) from None
     except StepError as error:
-        why = [f"error: {line}" for line in error.args] if isinstance(error, GpusError) else []
+        why = [f"error: {line}" for line in error.args] if isinstance(error, GresError) else []
         raise RefusedError(*why, f"error: Unable to create step for job {place.job.job_id}: {error}") from None
     finally:
         gone.cancel()
@@ -249,29 +250,29 @@ async def _step(
     if made is None:
         terminal.error(f"srun: error: Unable to create step for job {place.job.job_id}: Job has ended\n")
         return 1
-    step_id, layout = made
+    step, layout = made
     if told and not quiet:
         terminal.error(f"srun: Step created for job {place.job.job_id}\n")
     try:
         spec = step_spec(
             place.run,
-            step_id,
+            step,
             request,
             layout,
             call,
             cluster=(cluster.name, cluster.conf),
-            config=cluster.driver.engine.view.config,
+            config=config,
             mpi=mpi,
             programs=[] if programs is None else read_programs(programs, request.argv[0], len(layout.node_of_task)),
         )
     except ValueError as error:
         job = place.job
         end = {"status": 1, "cancelled": False, "usage": {}}
-        await cluster.steps.ended(job.job_id, job.restart_count, step_id, end)
+        await cluster.steps.ended(job.job_id, job.restart_count, step.step_id, end)
         raise RefusedError(f"error: {error}") from None
     terminal.become("step", spec)
     client = StepClient(f"{host_name()}:{call.pid}", layout.distribution.title())
-    return await serve_step(cluster, terminal, place.job, step_id, client)
+    return await serve_step(cluster, terminal, place.job, step.step_id, client)
 
 
 async def serve_step(cluster: Cluster, terminal: Terminal, job: Job, step_id: str, client: StepClient) -> int | None:

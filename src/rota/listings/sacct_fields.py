@@ -7,12 +7,14 @@ TRES are listed by name. A job's own exit code is 0:0 if it was cancelled or exc
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.config.hostlist import fold
 from rota.listings.clock import full_duration
 from rota.listings.job_facts import eligible_time, least_memory, system_comment
 from rota.listings.text import or_null, plain, size, tres_text
+from rota.model.tres import gres_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -275,15 +277,26 @@ def allocated(row: Row) -> Mapping[str, int]:
 
 
 def step_tres(job: JobLine, step: StepRecord) -> Mapping[str, int]:
-    """Give what a step has of its job: with its nodes everything that it has there."""
+    """Give what a step has of its job: all that is on its nodes, but for what is known better."""
     share = len(step.nodes) / len(job.nodes) if job.nodes else 1.0
     memory, per_cpu = least_memory(job)
     counts = {
         name: int(count * share) for name, count in job.tres_allocated.items() if name not in {"cpu", "node", "billing"}
     }
-    if step.step_id == "batch" and per_cpu:
+    if per_cpu:
         counts["mem"] = int(memory * step.cpus)
+    if step.gres:
+        counts = {name: number for name, number in counts.items() if not name.startswith("gres/")}
+        counts |= _gres(step, job.tres_allocated)
     return {"cpu": step.cpus, "node": len(step.nodes), **counts}
+
+
+def _gres(step: StepRecord, of_job: Mapping[str, int]) -> dict[str, int]:
+    """Count the GRES of a step, those that its job is accounted for."""
+    found = Counter[str]()
+    for text in step.gres:
+        found.update(gres_counts(text))
+    return {name: found[kind] for name in of_job if (kind := name.removeprefix("gres/")) in found}
 
 
 def _energy(row: Row) -> str:

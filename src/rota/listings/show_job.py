@@ -29,7 +29,7 @@ from rota.listings.records import record
 from rota.listings.text import NULL, or_null, plain, size, tres_text
 from rota.model.accounting import JobDetails
 from rota.model.gres import GPU
-from rota.model.tres import gres_counts
+from rota.model.tres import by_type, gres_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -160,7 +160,7 @@ def _allocated(job: JobLine, view: View) -> Iterator[str]:
             total[name] = total.get(name, 0) + count
     if not allocation:  # of what has ended, those that accounting knows
         had = (job.tres_allocated or {}).items()
-        total = _by_type({name.removeprefix("gres/"): count for name, count in had if name.startswith("gres/")})
+        total = by_type({name.removeprefix("gres/"): count for name, count in had if name.startswith("gres/")})
     shown = ",".join(f"{name}:{count}" for name, count in total.items())
     yield f"JOB_GRES={or_null(shown)}"
     alike = groupby(
@@ -183,7 +183,7 @@ def _by_kind(job: JobLine, view: View, allocation: Sequence[AllocationLine]) -> 
     of_any = {max(gres_counts(item), key=len) for text in asked for item in text.split(",") if item}
     held: dict[str, dict[str, int]] = {}
     for one in allocation:
-        held[one.node] = _by_type(one.gres)
+        held[one.node] = by_type(one.gres)
     if any(":" in name for kinds in held.values() for name in kinds):
         for node in view.nodes():
             kinds = held.get(node.name, {})
@@ -191,12 +191,6 @@ def _by_kind(job: JobLine, view: View, allocation: Sequence[AllocationLine]) -> 
             more = {name: kinds.pop(name, 0) for name in names if name in kinds or name.partition(":")[0] in of_any}
             kinds |= {name: more[name] for name in more if ":" in name or more[name]}
     return held
-
-
-def _by_type(gres: Mapping[str, int]) -> dict[str, int]:
-    """Sort by name, and leave out the sums of what is also counted by type."""
-    typed = {name.partition(":")[0] for name in gres if ":" in name}
-    return {name: count for name, count in sorted(gres.items()) if name not in typed}
 
 
 def _numbers(kind: str, ids: Mapping[str, tuple[int, ...]] | None) -> str:

@@ -173,8 +173,9 @@ def show_step(one: Step, view: View, clock: Clock, *, one_line: bool) -> str:
     client = view.step_client(one.job.job_id, step.step_id)
     counts = step_tres(one.job, step)
     tres = NULL if batch else tres_text(counts, ("cpu", "mem", "node", *sorted(counts.keys() - {"cpu", "mem", "node"})))
+    limit = "UNLIMITED" if step.time_limit is None else full_duration(step.time_limit)
     lines = [
-        f"StepId={one.shown_id} UserId={one.job.user_id} StartTime={clock.moment(step.start_time)} TimeLimit=UNLIMITED",
+        f"StepId={one.shown_id} UserId={one.job.user_id} StartTime={clock.moment(step.start_time)} TimeLimit={limit}",
         f"State={step.state.value} Partition={one.job.partition} NodeList={fold_sorted(step.nodes)}",
         f"Nodes={len(step.nodes)} CPUs={cpus} Tasks={step.tasks} Name={or_null(step.name)} Network=(null)",
         f"TRES={tres}",

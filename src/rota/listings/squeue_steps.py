@@ -118,7 +118,7 @@ def _columns(clock: Clock) -> dict[str, Column[Step]]:
         "b": Column("TRES_PER_JOB", _no_tres),
         "i": Column("STEPID", lambda one: one.shown_id, lambda one: one.job.job_id),
         "j": Column("NAME", lambda one: or_null(one.step.name)),
-        "l": Column("TIME_LIMIT", _no_limit),
+        "l": Column("TIME_LIMIT", _limit),
         "M": Column("TIME", lambda one: duration(one.used(clock.now)), lambda one: one.used(clock.now)),
         "N": Column("NODELIST", lambda one: fold_sorted(one.step.nodes)),
         "P": Column("PARTITION", lambda one: one.job.partition),
@@ -133,8 +133,8 @@ def _no_tres(_: Step) -> str:
     return NULL
 
 
-def _no_limit(_: Step) -> str:
-    return "UNLIMITED"
+def _limit(one: Step) -> str:
+    return "UNLIMITED" if one.step.time_limit is None else duration(one.step.time_limit)
 
 
 def _named_columns(letters: Mapping[str, Column[Step]], view: View) -> dict[str, Column[Step]]:

@@ -54,6 +54,12 @@ class StepRecord:
     cpus: int = 1
     #: Processors on each node that other steps cannot have; empty: none.
     held: tuple[int, ...] = ()
+    #: GRES on each node, as ``gpu:2,widget:1``, empty where it is none; no texts: not known. And the ids of its GPUs
+    #: there, as far as they are known. Other steps cannot have them, unless they can have its processors.
+    gres: tuple[str, ...] = ()
+    gpus: tuple[tuple[int, ...], ...] = ()
+    #: Seconds; ``None``: none but the job's.
+    time_limit: int | None = None
     #: Unix seconds; the end is ``None`` while the step runs.
     start_time: int = 0
     end_time: int | None = None

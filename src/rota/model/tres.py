@@ -102,6 +102,30 @@ def gres_counts(text: str) -> dict[str, int]:
     return counts
 
 
+def kinds_of_gres(text: str) -> dict[str, int]:
+    """Count GRES of a request by what it names: ``gpu:a100:2`` is two of ``gpu:a100``.
+
+    Raises:
+        ValueError: as `gres_counts`.
+    """
+    counts: dict[str, int] = {}
+    for item in filter(None, text.split(",")):
+        kind, count = max(gres_counts(item).items(), key=lambda one: len(one[0]))
+        counts[kind] = counts.get(kind, 0) + count
+    return counts
+
+
+def by_type(gres: Mapping[str, int]) -> dict[str, int]:
+    """Sort GRES by kind, and leave out the sums of what is also counted by type."""
+    typed = {name.partition(":")[0] for name in gres if ":" in name}
+    return {name: count for name, count in sorted(gres.items()) if name not in typed}
+
+
+def gres_text(counts: Mapping[str, int]) -> str:
+    """Write how many there are of each kind: ``gpu:a100:2,widget:1``."""
+    return ",".join(f"{kind}:{number}" for kind, number in counts.items() if number)
+
+
 def read_count(text: str) -> int:
     """Read a number of GRES, ``4`` or ``2K``.
 

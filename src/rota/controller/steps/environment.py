@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.commands.gpu_binding import GpuBinding, read_gpu_binding
 from rota.config.hostlist import fold
 from rota.controller.run_environment import counts_text, visible_gpus
+from rota.controller.steps.gres import NodeGres
+from rota.model.gres import GPU
 
 if TYPE_CHECKING:
     from rota.commands.srun import StepRequest
-    from rota.controller.run import Run
     from rota.controller.steps.layout import Layout
 
 #: Variables that have the text of an option.
@@ -58,7 +60,9 @@ def node_environment(index: int, layout: Layout) -> dict[str, str]:
     """Give the variables that the tasks on a node have."""
     node = layout.nodes[index]
     tasks = [str(task) for task, place in enumerate(layout.node_of_task) if place == index]
+    gpus = layout.gres[index].number(GPU)
     return {
+        **({"SLURM_GPUS_ON_NODE": str(gpus)} if gpus else {}),
         "SLURMD_NODENAME": node,
         "SLURM_CPUS_ON_NODE": str(layout.cpus[index]),
         "SLURM_GTIDS": ",".join(tasks),
@@ -67,21 +71,22 @@ def node_environment(index: int, layout: Layout) -> dict[str, str]:
     }
 
 
-def gpu_environment(run: Run, request: StepRequest, layout: Layout, task: int) -> dict[str, str]:
-    """Give the variables about the GPUs that a task may use; nothing: those of the job."""
+def gpu_environment(request: StepRequest, layout: Layout, task: int) -> dict[str, str]:
+    """Give the variables about the GPUs that a task may use; nothing: it is not told of any."""
     index = layout.node_of_task[task]
-    devices = run.devices.get(layout.nodes[index])
-    gpus = () if devices is None else devices.gpus
-    if request.gpus_per_node < 0 or not gpus:
+    gpus, local = layout.gres[index].gpus, layout.node_of_task[:task].count(index)
+    own = _binding(request).of_task(gpus, local) if gpus else None
+    if own is None:
         return {}
-    local = layout.node_of_task[:task].count(index)
-    on_node = 0
-    if request.gpus_per_task:
-        on_node = min(request.gpus_per_task * layout.tasks_by_node[index], len(gpus))
-        gpus = gpus[local * request.gpus_per_task : (local + 1) * request.gpus_per_task]
-    elif request.gpus_per_node:
-        gpus = gpus[: request.gpus_per_node]
-    elif request.gpus:
-        gpus = gpus[: -(-request.gpus // len(layout.nodes))]
-    shown = ",".join(map(str, gpus))
-    return {**visible_gpus(shown), "SLURM_STEP_GPUS": shown, "SLURM_GPUS_ON_NODE": str(on_node or len(gpus))}
+    shown = ",".join(map(str, own))
+    return {**visible_gpus(shown), "SLURM_STEP_GPUS": shown}
+
+
+def _binding(request: StepRequest) -> GpuBinding:
+    """Say how tasks share GPUs: as was said, or so that each has those that were asked for it."""
+    if text := request.texts.get("gpu-bind"):
+        return read_gpu_binding(text)
+    if request.ntasks_per_gpu:
+        return GpuBinding("single", (request.ntasks_per_gpu,))
+    of_task = NodeGres(request.gres.per_task, ()).number(GPU) if request.gres else 0
+    return GpuBinding("per_task", (of_task,)) if of_task else GpuBinding("closest", ())

@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING, NamedTuple
 
+from rota.commands.srun import StepGres
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rota.commands.srun import StepRequest
+    from rota.controller.steps.gres import GresOfJob, NodeGres
     from rota.model.lines import AllocationLine
 
 
@@ -40,6 +43,8 @@ class Layout:
     #: Processors on each of them that the step uses, and that other steps cannot have.
     cpus: tuple[int, ...]
     held: tuple[int, ...]
+    #: What it has of the GRES of each of them.
+    gres: tuple[NodeGres, ...]
     #: The place in ``nodes`` of each task's node.
     node_of_task: tuple[int, ...]
     #: Processors of each task.
@@ -53,13 +58,19 @@ class Layout:
         return tuple(self.node_of_task.count(index) for index in range(len(self.nodes)))
 
 
-def lay_out(request: StepRequest, allocation: Sequence[AllocationLine], held: Mapping[str, int]) -> Layout:
+def lay_out(
+    request: StepRequest,
+    allocation: Sequence[AllocationLine],
+    held: Mapping[str, int],
+    gres: GresOfJob,
+) -> Layout:
     """Lay out a step.
 
     Args:
         request: What it asks for.
         allocation: What its job has.
         held: Processors by node that other steps hold.
+        gres: The GRES of its job, and what other steps hold of them.
 
     Raises:
         StepBusyError: there will be room when other steps have ended.
@@ -68,32 +79,53 @@ def lay_out(request: StepRequest, allocation: Sequence[AllocationLine], held: Ma
     everything = {one.node: one.cpus for one in allocation}
     if not everything.keys() >= set(request.required_nodes):
         raise StepError("Requested node configuration is not available")
-    cpus_per_task = request.cpus_per_task or 1
     counts = counts_of(request, allocation)
     _check_nodes(request, counts.least, list(everything))
-    tasks = counts.tasks
-    if _choose(counts, _room(request, everything, {}, tasks)) is None:
+    if _choose(counts, _room(request, everything, {}, counts.tasks), {}) is None:
         raise StepError("More processors requested than permitted")
-    others = {} if request.overlap else held
-    chosen = _choose(counts, _room(request, everything, others, tasks))
-    if chosen is None:
+    found = _lay_out(request, counts, everything, {}, gres.without_steps())
+    if found is None:
+        raise gres.insufficient(request.gres)
+    if not request.overlap:
+        found = _lay_out(request, counts, everything, held, gres)
+    if found is None:
         raise StepBusyError("Requested nodes are busy")
-    free = {name: everything[name] - others.get(name, 0) for name in chosen}
+    return found
+
+
+def _lay_out(
+    request: StepRequest, counts: Counts, everything: Mapping[str, int], held: Mapping[str, int], gres: GresOfJob
+) -> Layout | None:
+    """Lay out a step beside others; ``None``: there is no room."""
+    cpus_per_task, tasks = request.cpus_per_task or 1, counts.tasks
+    wanted = request.gres or StepGres()
+    room = _room(request, everything, held, tasks)
+    for name in room:
+        most = gres.room(wanted, name, counts.most)
+        room[name] = room[name] if most is None else min(room[name], most)
+    chosen = _choose(counts, room, held)
+    if chosen is None:
+        return None
+    free = {name: everything[name] - held.get(name, 0) for name in chosen}
     if request.places:
         index = {name: number for number, name in enumerate(chosen)}
         places = [index[name] for name in request.places]
     else:
-        places = _distribute(request, [free[name] // cpus_per_task for name in chosen], tasks)
+        places = _distribute(request, [min(free[name] // cpus_per_task, room[name]) for name in chosen], tasks)
     tally = Counter(places)
     per_node = [tally[number] for number in range(len(chosen))]
     if request.exact:
         cpus = [min(number * cpus_per_task, free[name]) for number, name in zip(per_node, chosen, strict=True)]
     else:
         cpus = [free[name] for name in chosen]
+    of_nodes = gres.choose(wanted, chosen, per_node)
+    if of_nodes is None:
+        return None
     return Layout(
         nodes=tuple(chosen),
         cpus=tuple(cpus),
         held=(0,) * len(cpus) if request.overlap else tuple(cpus),
+        gres=tuple(of_nodes),
         node_of_task=tuple(places),
         cpus_per_task=cpus_per_task,
         distribution=_distribution(request, tasks, len(chosen)),
@@ -178,19 +210,27 @@ def _room(request: StepRequest, everything: Mapping[str, int], held: Mapping[str
     return room
 
 
-def _choose(counts: Counts, room: Mapping[str, int]) -> list[str] | None:
-    """Choose nodes, in their order; ``None``: there are not enough. Beside those that are named only if need be."""
+def _choose(counts: Counts, room: Mapping[str, int], held: Mapping[str, int]) -> list[str] | None:
+    """Choose nodes, in their order; ``None``: there are not enough. Beside those that are named only if need be.
+
+    Nodes on which other steps hold nothing come first.
+    """
     required = counts.required
     if any(not room.get(name) for name in required):
         return None
-    chosen = list(required)
-    for name, count in room.items():
-        enough = (counts.packs or bool(required)) and sum(room[one] for one in chosen) >= counts.tasks
-        if count and name not in required and len(chosen) < (counts.least if enough else counts.most):
-            chosen.append(name)
-    if len(chosen) < counts.least or sum(room[one] for one in chosen) < counts.tasks:
-        return None
-    return sorted(chosen, key=list(room).index)
+    others = [name for name in sorted(room, key=lambda name: bool(held.get(name))) if room[name]]
+    for order in (
+        others,
+        sorted(others, key=lambda name: -room[name]),
+    ):  # the second where the first ones are too small
+        chosen = list(required)
+        for name in order:
+            enough = (counts.packs or bool(required)) and sum(room[one] for one in chosen) >= counts.tasks
+            if name not in required and len(chosen) < (counts.least if enough else counts.most):
+                chosen.append(name)
+        if len(chosen) >= counts.least and sum(room[one] for one in chosen) >= counts.tasks:
+            return sorted(chosen, key=list(room).index)
+    return None
 
 
 def _distribution(request: StepRequest, tasks: int, nodes: int) -> str:

@@ -11,11 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rota.controller.command_names import Process
+from rota.controller.steps.gres import GresOfJob
 from rota.controller.steps.layout import StepBusyError, StepError, lay_out
 from rota.core import events as ev
 from rota.core.effects import JobFinished, RunRequeued
 from rota.model import JobState
 from rota.model.step import StepRecord, Usage
+from rota.model.tres import gres_text
 from rota.store.writes import add_fact, drop_fact
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from rota.commands.srun import StepRequest
     from rota.controller.clock import ClusterClock
     from rota.controller.driver import LiveDriver
+    from rota.controller.run import Run
     from rota.controller.steps.clients import StepClients
     from rota.controller.steps.layout import Layout
     from rota.controller.wire import Call
@@ -102,35 +105,35 @@ class Steps:
 
     async def create(
         self,
-        job: Job,
+        run: Run,
         request: StepRequest,
         busy: Callable[[str], None],
         clients_gone: asyncio.Future[None],
         call: Call,
-    ) -> tuple[str, Layout] | None:
+    ) -> tuple[StepRecord, Layout] | None:
         """Make a step as soon as there is room for it.
 
         Args:
-            job: The job.
+            run: The run of the job.
             request: What the step asks for.
             busy: Is called once if it has to wait, with the reason.
             clients_gone: Is done when nobody wants the step any more.
             call: The command. If it was given before, a step that was made for it is made anew under its number.
 
         Returns:
-            The step id and the layout; ``None``: the job has ended, or the client has gone.
+            The step and its layout; ``None``: the job has ended, or the client has gone.
 
         Raises:
             StepError: there will never be room; or it would have to wait, and must not.
         """
-        job_id, restart_count, told = job.job_id, job.restart_count, False
+        job_id, restart_count, told = run.job.job_id, run.job.restart_count, False
         most = self._driver.engine.view.settings.max_step_count
         command, loop = _command(call), asyncio.get_running_loop()
         until = loop.time() + request.immediate if request.immediate else None
         while found := self._running(job_id, restart_count):
             known = self._step_of(found, command) if call.is_again else None
             try:
-                layout = lay_out(request, self._driver.engine.view.allocation(job_id), _held(found, known))
+                layout = self._lay_out(found, request, run, known)
             except StepBusyError as error:
                 if until is not None and loop.time() >= until:
                     raise
@@ -155,6 +158,9 @@ class Steps:
                 tasks=len(layout.node_of_task),
                 cpus=sum(layout.cpus),
                 held=layout.held,
+                gres=tuple(gres_text(one.counts) for one in layout.gres),
+                gpus=tuple(one.gpus for one in layout.gres),
+                time_limit=_limit(request, found),
                 start_time=self._clock.now(),
             )
             key = job_id, restart_count, step_id
@@ -167,8 +173,19 @@ class Steps:
                 if is_new:
                     self._commands.pop(key, None)
                 raise StepError(why)
-            return step_id, layout
+            return step, layout
         return None
+
+    def _lay_out(self, job: Job, request: StepRequest, run: Run, spared: StepRecord | None) -> Layout:
+        """Lay out a step beside those that run, but for one that is spared."""
+        view = self._driver.engine.view
+        others = [step for step in job.steps if step.end_time is None and step is not spared]
+        held: dict[str, int] = {}
+        for step in others:
+            for node, count in zip(step.nodes, step.held, strict=False):
+                held[node] = held.get(node, 0) + count
+        gres = GresOfJob(run, view.gpus(job.job_id), others)
+        return lay_out(request, view.allocation(job.job_id), held, gres)
 
     def _step_of(self, job: Job, command: str) -> StepRecord | None:
         """Give the step of a job that was made for a command, and runs; ``None``: there is none."""
@@ -210,6 +227,7 @@ class Steps:
         """
         try:
             status, cancelled, usage = int(result["status"]), bool(result["cancelled"]), _usage(result["usage"])
+            is_late = bool(result.get("late"))
         except (LookupError, TypeError, OverflowError) as error:
             raise ValueError(f"no end of a step: {error!r}") from None
         if not 0 <= status <= _HIGHEST:
@@ -217,7 +235,7 @@ class Steps:
         number = status - 128 if status > 128 else 0
         state = JobState.FAILED if status else JobState.COMPLETED
         if cancelled or number:
-            state = JobState.CANCELLED
+            state = JobState.TIMEOUT if is_late else JobState.CANCELLED
         key = job_id, restart_count, step_id
         while found := self.find(*key):
             step = found[1]
@@ -286,11 +304,6 @@ def _fact(key: _Key) -> str:
     return _FACT + ".".join(map(str, key))
 
 
-def _held(job: Job, spared: StepRecord | None) -> dict[str, int]:
-    """Count the processors by node that steps hold, but for one that is spared."""
-    found: dict[str, int] = {}
-    for step in job.steps:
-        if step.end_time is None and step is not spared:
-            for node, count in zip(step.nodes, step.held, strict=False):
-                found[node] = found.get(node, 0) + count
-    return found
+def _limit(request: StepRequest, job: Job) -> int | None:
+    """Give the time limit of a step; ``None``: its job ends before."""
+    return request.time_limit if 0 < request.time_limit < job.time_limit else None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rota.controller.steps.layout import Layout
     from rota.controller.wire import Call
     from rota.model import ClusterConfig
+    from rota.model.step import StepRecord
 
 #: Ways in which the tasks of MPI programs learn of each other.
 MPI_TYPES = ("none", "pmi2", "pmix")
@@ -29,7 +30,7 @@ _NOT_HANDED_ON |= {"PMIX_NAMESPACE", "PMIX_RANK"}
 
 def step_spec(
     run: Run,
-    step_id: str,
+    step: StepRecord,
     request: StepRequest,
     layout: Layout,
     call: Call,
@@ -43,7 +44,7 @@ def step_spec(
 
     Args:
         run: The run of its job.
-        step_id: Its id.
+        step: The step.
         request: What it asks for.
         layout: Where its tasks run.
         call: The call of ``srun``.
@@ -60,32 +61,32 @@ def step_spec(
     if texts.get("export"):
         environment = exported(texts["export"], environment, slurm=True)
     of_job = run_environment(run, *cluster)
-    if request.gpus_per_node < 0:
+    if run.gpus_on_first_node:  # a step has GPUs of its own, or none
         for name in (*VISIBLE, "SLURM_GPUS_ON_NODE"):
             environment.pop(name, None)
             of_job.pop(name, None)
     of_job["SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0"] = of_job["SLURM_JOB_CPUS_PER_NODE"]
     if mpi != "none":
         of_job["SLURM_MPI_TYPE"] = mpi
-    env = {**environment, **of_job, **step_environment(int(step_id), request, layout, call.umask)}
+    env = {**environment, **of_job, **step_environment(int(step.step_id), request, layout, call.umask)}
     tasks = [
         {
             "node": layout.node_of_task[task],
             "env": {
                 "SLURM_PROCID": str(task),
                 "SLURM_LOCALID": str(layout.node_of_task[:task].count(layout.node_of_task[task])),
-                **gpu_environment(run, request, layout, task),
+                **gpu_environment(request, layout, task),
             },
             **({"argv": list(programs[task])} if programs else {}),
         }
         for task in range(len(layout.node_of_task))
     ]
-    files = _Files(run, step_id, layout, join_path(call.work_dir, texts.get("chdir", "")))
+    files = _Files(run, step.step_id, layout, join_path(call.work_dir, texts.get("chdir", "")))
     stdout = files.output(texts.get("output", ""))
     return {
         "key": call.key,
         "job": run.job.job_id,
-        "step": int(step_id),
+        "step": int(step.step_id),
         "argv": list(request.argv),
         "env": env,
         "nodes": [node_environment(index, layout) for index in range(len(layout.nodes))],
@@ -102,6 +103,7 @@ def step_spec(
         "quit_on_interrupt": bool({"quit-on-interrupt", "disable-status"} & texts.keys()),
         "kill_on_bad_exit": bool(int(texts.get("kill-on-bad-exit", config.get("KillOnBadExit", "0")) or 1)),
         "wait": int(texts.get("wait", "") or 0),
+        "time_limit": step.time_limit,
         "kill_wait": config.integer("KillWait", 30, 0, 65533),
         "mpi": mpi,
     }
