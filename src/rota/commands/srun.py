@@ -91,8 +91,10 @@ _OF_STEPS = {
     "SLURM_EXACT": "exact",
     "SLURM_EXPORT_ENV": "export",
     "SLURM_GPUS_PER_TASK": "gpus-per-task",
+    "SLURM_HINT": "hint",
     "SLURM_KILL_BAD_EXIT": "kill-on-bad-exit",
     "SLURM_LABELIO": "label",
+    "SLURM_MEM_BIND": "mem-bind",
     "SLURM_MPI_TYPE": "mpi",
     "SLURM_NNODES": "nodes",
     "SLURM_JOB_NUM_NODES": "nodes",  # which counts more, as SLURM_NTASKS does
@@ -105,6 +107,7 @@ _OF_STEPS = {
     "SLURM_STDERRMODE": "error",
     "SLURM_STDINMODE": "input",
     "SLURM_STDOUTMODE": "output",
+    "SLURM_THREADS_PER_CORE": "threads-per-core",
     "SLURM_UNBUFFEREDIO": "unbuffered",
     "SLURM_WAIT": "wait",
     "SLURM_WORKING_DIR": "chdir",
@@ -131,10 +134,8 @@ OF_JOBS = {
     "SLURM_GPUS_PER_SOCKET": "gpus-per-socket",
     "SLURM_GRES": "gres",
     "SLURM_GRES_FLAGS": "gres-flags",
-    "SLURM_HINT": "hint",
     "SLURM_IMMEDIATE": "immediate",
     "SLURM_JOB_NAME": "job-name",
-    "SLURM_MEM_BIND": "mem-bind",
     "SLURM_MEM_PER_CPU": "mem-per-cpu",
     "SLURM_MEM_PER_GPU": "mem-per-gpu",
     "SLURM_MEM_PER_NODE": "mem",
@@ -158,7 +159,6 @@ OF_JOBS = {
     "SLURM_TASK_EPILOG": "task-epilog",
     "SLURM_TASK_PROLOG": "task-prolog",
     "SLURM_THREADS": "threads",
-    "SLURM_THREADS_PER_CORE": "threads-per-core",
     "SLURM_THREAD_SPEC": "thread-spec",
     "SLURM_TIMELIMIT": "time",
     "SLURM_USE_MIN_NODES": "use-min-nodes",
@@ -233,6 +233,8 @@ def read_srun(words: Sequence[str], environment: Mapping[str, str], uid: int = 0
     given = parse_options(words, TABLE, LETTERS)
     check_for_one_component(given.rest)
     variables = _OF_STEPS if within else {**_OF_JOBS_ALONE, **OF_JOBS}
+    if (size := environment.get("SLURM_DIST_PLANESIZE")) and environment.get("SLURM_DISTRIBUTION") == "plane":
+        environment = {**environment, "SLURM_DISTRIBUTION": f"plane={size}"}
     sources = [*options_of(environment, variables, TABLE), given]
     fields: dict[str, Any] = {}
     texts: dict[str, str] = {}

@@ -7,13 +7,14 @@ not, like that of ``salloc``'s shell, has itself run again by the first process 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.allocation import allocation
 from rota.commands.job_ids import parse_job_id
 from rota.commands.srun import LETTERS, TABLE, contradictions, read_srun, step_request
 from rota.controller.allocations import Messages, allocate, allocation_spec, held, until_over_or_gone
-from rota.controller.run_environment import allocation_environment
+from rota.controller.run_environment import OWN_JOB, allocation_environment
 from rota.controller.steps.gpus import GpusError, check_gpus
 from rota.controller.steps.layout import NodesError, StepError, counts_of
 from rota.controller.steps.registry import KILLED
@@ -153,6 +154,8 @@ async def _in_new_job(cluster: Cluster, call: Call, terminal: Terminal, line: Sr
         return 1
     run = cluster.runs.run_of(job.job_id, job.restart_count)
     env = allocation_environment(run, wanted, cluster.name, cluster.conf) if run else {}
+    env.pop("SLURM_NODE_ALIASES", None)
+    env[OWN_JOB] = "1"
     argv = [str(cluster.state / "bin" / "srun"), *call.words[1:]]
     more = {"argv": argv, "env": env, "quiet": "quiet" in line.texts}
     terminal.become("allocation", allocation_spec(cluster, call, job, hold=True, **more))
@@ -216,12 +219,16 @@ async def _step(
 ) -> int | None:
     """Make a step and let the client run it."""
     request = step_request(line)
+    allocation = cluster.driver.engine.view.allocation(place.job.job_id)
+    if OWN_JOB in call.environment:  # of a range of nodes it has those of its job
+        nodes = len(allocation)
+        request = replace(request, min_nodes=nodes, max_nodes=nodes)
     quiet = "quiet" in line.texts
     told = False
     problems = contradictions(line.texts)
     for problem in problems:
         terminal.error(f"srun: error: {problem}\n")
-    counts = counts_of(request, cluster.driver.engine.view.allocation(place.job.job_id))
+    counts = counts_of(request, allocation)
     for warning in counts.warnings:  # with --quiet, too
         terminal.error(f"srun: {warning}\n")
     if problems:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rota.commands.script_environment import exported
 from rota.commands.submission import join_path
-from rota.controller.run_environment import VISIBLE, expand, run_environment
+from rota.controller.run_environment import OWN_JOB, VISIBLE, expand, run_environment
 from rota.controller.steps.environment import gpu_environment, node_environment, step_environment
 from rota.model.bounds import MOST_NODES, count_numbers, quoted
 
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 #: Ways in which the tasks of MPI programs learn of each other.
 MPI_TYPES = ("none", "pmi2", "pmix")
 #: Variables that belong to the process that had them: it may be a task of an MPI program.
-_NOT_HANDED_ON = {"SLURM_TASK_PID", "SLURM_JOB_GPUS", "ROTA_STATE", "PMI_FD", "PMI_JOBID", "PMI_RANK", "PMI_SIZE"}
+_NOT_HANDED_ON = {"SLURM_TASK_PID", "ROTA_STATE", OWN_JOB, "PMI_FD", "PMI_JOBID", "PMI_RANK", "PMI_SIZE"}
 _NOT_HANDED_ON |= {"PMIX_NAMESPACE", "PMIX_RANK"}
+#: Variables of a job that its steps have from ``srun`` alone: in a batch script it has them.
+_FROM_SRUN = ("SLURM_JOB_GPUS", "SLURM_MEM_PER_CPU", "SLURM_NODE_ALIASES")
 
 
 def step_spec(
@@ -64,10 +66,16 @@ def step_spec(
         for name in (*VISIBLE, "SLURM_GPUS_ON_NODE"):
             environment.pop(name, None)
             of_job.pop(name, None)
-    of_job["SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0"] = of_job["SLURM_JOB_CPUS_PER_NODE"]
+    for name in _FROM_SRUN:
+        if name not in environment:
+            of_job.pop(name, None)
+    if OWN_JOB not in call.environment:
+        of_job["SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0"] = of_job["SLURM_JOB_CPUS_PER_NODE"]
     if mpi != "none":
         of_job["SLURM_MPI_TYPE"] = mpi
     env = {**environment, **of_job, **step_environment(int(step_id), request, layout, call.umask)}
+    if OWN_JOB in call.environment and "distribution" not in texts:
+        env.pop("SLURM_DISTRIBUTION", None)
     tasks = [
         {
             "node": layout.node_of_task[task],
