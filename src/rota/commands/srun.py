@@ -14,7 +14,7 @@ from rota.commands.option_error import OptionError, Problem
 from rota.commands.option_values import not_supported, number_of, warning_of_allocation
 from rota.commands.sbatch import options_of, parse_options
 from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option, in_order
-from rota.commands.submission import ScriptError, check_for_one_component, check_for_oneself
+from rota.commands.submission import ScriptError, check_for_one_component, check_for_oneself, check_loudness
 from rota.commands.unused_values import accelerator_binding, cpu_binding, number_as_text
 from rota.config.hostlist import hosts_in_order
 
@@ -242,6 +242,7 @@ def read_srun(words: Sequence[str], environment: Mapping[str, str], uid: int = 0
         fields |= one.fields
         texts |= one.texts
     check_for_oneself(texts, uid)
+    check_loudness(texts)
     for option in _NOT_DONE:
         if option in texts:
             raise OptionError(f"--{option}", "is not supported by rota", Problem.VALUE)

@@ -108,6 +108,7 @@ def read_command_line(words: Sequence[str], now: int, utc_offset: Callable[[int]
         ScriptError: ``--wrap`` and a script exclude each other, or it is for a heterogeneous job.
     """
     options = parse_options(words, _table(now, utc_offset))
+    check_loudness(options.texts)
     check_for_one_component(options.rest[:1])
     if "wrap" in options.texts and options.rest:
         raise ScriptError("Script arguments not permitted with --wrap option")
@@ -217,6 +218,16 @@ def check_for_oneself(texts: Mapping[str, str], uid: int) -> None:
         raise NotRootError(f"--{option} only permitted by root user")
 
 
+def check_loudness(texts: Mapping[str, str]) -> None:
+    """Check that a command is not to say more and less.
+
+    Raises:
+        ScriptError: it is.
+    """
+    if {"quiet", "verbose"} <= texts.keys():
+        raise ScriptError("don't specify both --verbose (-v) and --quiet (-Q)")
+
+
 def _other_user(name: str) -> dict[str, Any]:
     """Give the user as whom root submits."""
     found = find_user(name)
@@ -291,6 +302,7 @@ def _of_directive(words: Sequence[str], table: Mapping[str, Option | Flag]) -> O
     check_for_one_component(options.rest[:1], _SEPARATORS)
     if options.rest:
         raise DirectiveError(f"Invalid directive found in batch script: {options.rest[0]}")
+    options.texts.pop("quiet", None)  # what sbatch says is for the command line to decide
     return options
 
 

@@ -103,7 +103,7 @@ async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: S
             await submit(cluster, call, job_id, spec, submitted.submission, failed=failed)
         if "wait" in texts:
             terminal.has_job(call, job_id)
-        if "parsable" in texts:
+        if "quiet" not in texts and "parsable" in texts:
             terminal.out(f"{job_id};{named}\n" if named else f"{job_id}\n")
         elif "quiet" not in texts:
             terminal.out(f"Submitted batch job {job_id}{named and f' on cluster {named}'}\n")

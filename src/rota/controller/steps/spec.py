@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Ways in which the tasks of MPI programs learn of each other.
 MPI_TYPES = ("none", "pmi2", "pmix")
+#: Patterns in the names of files of one task, or of those on one node.
+_OF_TASKS = re.compile(r"%\d*[tnN]")
 #: Variables that belong to the process that had them: it may be a task of an MPI program.
 _NOT_HANDED_ON = {"SLURM_TASK_PID", "ROTA_STATE", OWN_JOB, "PMI_FD", "PMI_JOBID", "PMI_RANK", "PMI_SIZE"}
 _NOT_HANDED_ON |= {"PMIX_NAMESPACE", "PMIX_RANK"}
@@ -88,7 +91,7 @@ def step_spec(
         }
         for task in range(len(layout.node_of_task))
     ]
-    files = _Files(run, step_id, layout, join_path(call.work_dir, texts.get("chdir", "")))
+    files = _Files(run, step_id, layout, (call.work_dir, join_path(call.work_dir, texts.get("chdir", ""))))
     stdout = files.output(texts.get("output", ""))
     return {
         "key": call.key,
@@ -102,6 +105,7 @@ def step_spec(
         "stdin": files.input(texts.get("input", "")),
         "stdout": stdout,
         "stderr": files.output(texts["error"]) if texts.get("error") else stdout,
+        "merged": not texts.get("error"),
         "append": texts.get("open-mode", "").startswith("a"),
         "label": "label" in texts,
         "unbuffered": "unbuffered" in texts,
@@ -116,19 +120,26 @@ def step_spec(
 
 
 class _Files:
-    """The files of a step's tasks."""
+    """The files of a step's tasks.
 
-    def __init__(self, run: Run, step_id: str, layout: Layout, directory: str) -> None:
+    Args:
+        run: The run of its job.
+        step_id: Its id.
+        layout: Where its tasks run.
+        directories: That of ``srun``, in which files of all tasks are, and that of the tasks, for files of one.
+    """
+
+    def __init__(self, run: Run, step_id: str, layout: Layout, directories: tuple[str, str]) -> None:
         self._run = run
         self._step_id = step_id
         self._layout = layout
-        self.directory = directory
+        self._common, self.directory = directories
 
     def output(self, text: str) -> Any:
         """Say where output goes: ``all``, ``none``, the number of a task, a path, or a path for each task."""
         if text in {"", "all", "none"}:
             return text or "all"
-        if text.isascii() and text.isdigit():
+        if text.isascii() and text.isdigit() and int(text) < len(self._layout.node_of_task):
             return int(text)
         paths = [self._path(text, task) for task in range(len(self._layout.node_of_task))]
         return paths[0] if len(set(paths)) == 1 else paths
@@ -139,8 +150,10 @@ class _Files:
 
     def _path(self, text: str, task: int) -> str:
         index = self._layout.node_of_task[task]
-        more = {"s": self._step_id, "t": str(task), "n": str(index)}
-        return join_path(self.directory, expand(text, self._run.job, self._layout.nodes[index], more))
+        step_id = self._step_id
+        more = {"J": f"{self._run.job.job_id}.{step_id}", "s": step_id, "t": str(task), "n": str(index)}
+        directory = self.directory if _OF_TASKS.search(text) else self._common
+        return join_path(directory, expand(text, self._run.job, self._layout.nodes[index], more))
 
 
 def read_programs(text: str, path: str, tasks: int) -> list[tuple[str, ...]]:
