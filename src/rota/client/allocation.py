@@ -269,6 +269,8 @@ def _reach(spec: "dict[str, Any]", over: _Over) -> _socket.socket | None:
         os.close(directory)
     what = "Job allocation {} has been revoked" if over.is_told else "the allocation of job {} cannot be reached"
     _say(spec, f"error: {what.format(spec['job'])}")
+    if not os.access(spec["python"], os.X_OK):
+        _say(spec, f"error: it is served by {spec['python']}, which you may not run: tell the administrator")
     return None
 
 
