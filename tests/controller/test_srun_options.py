@@ -81,12 +81,27 @@ def test_what_salloc_makes_of_a_command_that_a_signal_ends(cluster: LiveCluster,
     assert cluster.run("salloc", "-Q", "sh", "-c", command, check=False).returncode == status
 
 
-def test_a_command_whose_allocation_is_taken_away(cluster: LiveCluster) -> None:
-    command = "scancel $SLURM_JOB_ID; sleep 20 >/dev/null 2>&1 & wait"
-    done = cluster.run("salloc", "sh", "-c", command, check=False)
+@pytest.mark.parametrize(
+    ("option", "command", "out", "status"),
+    [
+        ((), "sleep 0.5; echo goes on", "goes on\n", 0),
+        (("-K",), "sleep 20 >/dev/null 2>&1 & wait", "", 1),
+        (
+            ("--kill-command=INT",),
+            "trap 'echo interrupted; exit 3' INT; while :; do sleep 0.1; done",
+            "interrupted\n",
+            3,
+        ),
+    ],
+)
+def test_a_command_whose_allocation_is_taken_away(
+    cluster: LiveCluster, option: tuple[str, ...], command: str, out: str, status: int
+) -> None:
+    """As in 22.05.8, one that is not at a terminal goes on, unless it is to be killed."""
+    done = cluster.run("salloc", *option, "sh", "-c", f"scancel $SLURM_JOB_ID; {command}", check=False)
     said = re.sub(r"\d+", "J", done.stderr)
     assert said == "salloc: Granted job allocation J\nsalloc: Job allocation J has been revoked.\n"
-    assert done.returncode == 0
+    assert (done.stdout, done.returncode) == (out, status)
 
 
 @pytest.mark.parametrize(

@@ -328,7 +328,8 @@ def _command(spec: "dict[str, Any]", server: _socket.socket, over: _Over) -> _En
             watched.remove(server.fileno())
             over.look(_WHY)
             _say(spec, over.why or f"Job allocation {spec['job']} has been revoked.")
-            os.kill(pid, signal.SIGHUP)
+            if number := spec["kill"] or (os.isatty(0) and signal.SIGHUP):
+                os.kill(pid, number)
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
             by_signal = (0 if os.WTERMSIG(status) in _QUIET else 1) if os.WIFSIGNALED(status) else None

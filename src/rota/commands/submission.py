@@ -6,7 +6,6 @@ than the directives ``#SBATCH`` of the script, which end at its first command.
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.getopt import UsageError
@@ -270,30 +269,47 @@ def _check_script(script: str) -> None:
 
 
 def _directives(script: str, path: str) -> Iterable[list[str]]:
-    """Give the words of the directives before the first command. There are quotes and comments, but no backslashes."""
+    """Give the words of the directives before the first command."""
     for number, line in enumerate(script.split("\n"), 1):
         if line.startswith(_DIRECTIVE):
-            words = shlex.shlex(line.removeprefix(_DIRECTIVE), posix=True)
-            words.whitespace_split, words.escape = True, ""
-            try:
-                yield list(words)
-            except ValueError:
-                where, rest = f"fatal: {path or 'stdin'}: line {number}", line.removeprefix(_DIRECTIVE).strip()
-                worded = WordedError(f"{where}: Unmatched `{_open_quote(rest)}` in [{rest}]", status=FAILURE)
-                raise OptionError(_DIRECTIVE, str(worded), worded=worded) from None
+            yield _words_of(line.removeprefix(_DIRECTIVE), f"fatal: {path or 'stdin'}: line {number}")
         elif line.strip() and not line.startswith("#"):
             return
 
 
-def _open_quote(text: str) -> str:
-    """Give the quote that is not closed."""
-    opened = ""
-    for letter in text:
-        if letter == opened:
-            opened = ""
-        elif not opened and letter in "\"'":
-            opened = letter
-    return opened
+def _words_of(text: str, where: str) -> list[str]:
+    """Split a directive, with quotes and comments. A backslash makes a quote or a backslash one of the word.
+
+    Elsewhere backslashes are left out, as that at the end of a line which the user wants to go on.
+
+    Raises:
+        OptionError: a quote is not closed.
+    """
+    words: list[str] = []
+    word: str | None = None
+    text = text.lstrip()
+    quote, escaped, rest = "", False, text
+    for place, letter in enumerate(text):
+        if escaped and not letter.isspace():
+            word, escaped = (word or "") + letter, False
+        elif letter == "\\":
+            escaped = True
+        elif quote:
+            quote = "" if letter == quote else quote
+            word = (word or "") + (letter if quote else "")
+        elif letter in "\"'":
+            quote, word = letter, word or ""
+        elif letter == "#":
+            break
+        elif letter.isspace():
+            words += [] if word is None else [word]
+            word, escaped, rest = None, False, text[place:]
+        else:
+            word = (word or "") + letter
+    if quote:
+        worded = WordedError(f"{where}: Unmatched `{quote}` in [{rest}]", status=FAILURE)
+        raise OptionError(_DIRECTIVE, str(worded), worded=worded)
+    return words if word is None else [*words, word]
 
 
 def _of_directive(words: Sequence[str], table: Mapping[str, Option | Flag]) -> Options:
