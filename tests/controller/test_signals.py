@@ -106,3 +106,11 @@ def test_a_job_that_waits_has_no_script_to_kill(cluster: LiveCluster, words: str
     job_id = cluster.submit("-H", "--wrap", "true")
     cluster.run("scancel", *words.split(), str(job_id))
     assert cluster.run("squeue", "-h", "-t", "all", "-j", str(job_id), "-o", "%T").stdout == "CANCELLED\n"
+
+
+def test_a_batch_step_is_no_step_for_scancel(cluster: LiveCluster) -> None:
+    """As 22.05.8 says it; ``-b`` is for that."""
+    job_id = cluster.submit("-o", "/dev/null", "--wrap", "sleep 60")
+    done = cluster.run("scancel", "-s", "USR1", f"{job_id}.batch", check=False)
+    assert (done.returncode, done.stderr) == (1, f"scancel: error: Invalid job id {job_id}.batch\n")
+    cluster.run("scancel", str(job_id))

@@ -265,6 +265,15 @@ def contradictions(texts: Mapping[str, str]) -> list[str]:
     return found
 
 
+def without_odd_ntasks_per_node(options: Options) -> Options:
+    """Give the options for a job of its own: without a number of tasks on each node that the step will not heed."""
+    tasks, nodes = options.fields.get("num_tasks", 0), options.fields.get("nodes", (0, 0))[0]
+    per_node = options.fields.get("ntasks_per_node", 0)
+    if not (tasks > per_node > 0 and nodes) or tasks // min(nodes, tasks) == per_node:
+        return options
+    return options._replace(fields={**options.fields, "ntasks_per_node": 0})
+
+
 def _settle_places(fields: dict[str, Any], texts: Mapping[str, str], given: Options) -> None:
     """Let there be a task for each node that ``--nodelist`` names."""
     names = _places(texts)

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.allocation import allocation
 from rota.commands.job_ids import parse_job_id
-from rota.commands.srun import LETTERS, TABLE, contradictions, read_srun, step_request
+from rota.commands.srun import (
+    LETTERS,
+    TABLE,
+    contradictions,
+    read_srun,
+    step_request,
+    without_odd_ntasks_per_node,
+)
 from rota.controller.allocations import Messages, allocate, allocation_spec, held, until_over_or_gone
 from rota.controller.run_environment import OWN_JOB, allocation_environment
 from rota.controller.steps.gpus import GpusError, check_gpus
@@ -136,7 +143,7 @@ def _allocation(cluster: Cluster, call: Call, line: SrunLine) -> Allocation:
     program = line.options.rest[0] if line.options.rest else ""
     return allocation(
         call.words,
-        line.options,
+        without_odd_ntasks_per_node(line.options),
         client_of(call),
         name=program.rpartition("/")[2],
         program=program,

@@ -174,7 +174,7 @@ def warnings(cluster: Cluster, command: str, submission: Submission, texts: Mapp
         texts: The texts of its options.
     """
     lines = notes(texts)
-    if command == "salloc" or (command == "sbatch" and "quiet" not in texts):  # the step of srun says it
+    if command != "sbatch" or "quiet" not in texts:
         lines += fewer_nodes(texts)
     if submission.details.mail_type and cluster.mail.trouble:
         lines.append(f"warning: {cluster.mail.trouble}")

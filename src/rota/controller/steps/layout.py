@@ -132,8 +132,9 @@ def counts_of(request: StepRequest, allocation: Sequence[AllocationLine]) -> Cou
     per_node, tasks = request.ntasks_per_node, request.num_tasks
     if not tasks and request.cpus_per_task and not per_node:  # as many as the job has processors for
         tasks = sum(one.cpus // request.cpus_per_task for one in allocation)
-    tasks = tasks or least * max(per_node, 1)
-    if request.distribution.packs and not request.wants_nodes:
+    packs_all = request.distribution.packs and not request.wants_nodes
+    tasks = tasks or (per_node if per_node and packs_all else least * max(per_node, 1))
+    if packs_all:
         least = max(len(required), 1)
     if least > tasks:
         warnings.append(f"Warning: can't run {tasks} processes on {least} nodes, setting nnodes to {tasks}")
