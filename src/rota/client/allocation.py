@@ -337,7 +337,7 @@ def _command(spec: "dict[str, Any]", server: _socket.socket, over: _Over) -> _En
 
 
 def _say(spec: "dict[str, Any]", text: str) -> None:
-    if not spec["quiet"] or text.startswith("error"):
+    if spec["quiet"] < (2 if text.startswith("error") else 1):
         os.write(2, f"{spec['command']}: {text}\n".encode())
 
 

@@ -261,7 +261,7 @@ class Step:
                 self._say(f"StepId={self._name} {tasks_text([task.number for task in tasks])}: {name}")
 
     def _say(self, text: str) -> None:
-        if not self._spec["quiet"] or text.startswith("error"):
+        if self._spec["quiet"] < (2 if text.startswith("error") else 1):
             say(f"srun: {text}\n")
 
     # ---- signals ----------------------------------------------------------------------------------------------

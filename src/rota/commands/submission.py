@@ -14,7 +14,7 @@ from rota.commands.moments import parse_slurm_time
 from rota.commands.option_error import FAILURE, USAGE, OptionError, WordedError
 from rota.commands.option_values import parse_warning
 from rota.commands.option_variables import OF_SBATCH
-from rota.commands.sbatch import Options, options_of, parse_options, request
+from rota.commands.sbatch import AGAIN, Options, options_of, parse_options, request
 from rota.commands.sbatch_options import OPTIONS, Flag, Option, in_order
 from rota.commands.script_environment import script_environment
 from rota.model.accounting import JobDetails
@@ -215,6 +215,11 @@ def check_for_oneself(texts: Mapping[str, str], uid: int) -> None:
     """
     if uid and (option := next((one for one in ("uid", "gid") if one in texts), None)):
         raise NotRootError(f"--{option} only permitted by root user")
+
+
+def quietness(texts: Mapping[str, str]) -> int:
+    """Say how quiet a command is to be: 1 for ``-Q``, 2 for ``-QQ``, with which errors are not told either."""
+    return ("quiet" in texts) + (texts.get("quiet") == AGAIN)
 
 
 def check_loudness(texts: Mapping[str, str]) -> None:

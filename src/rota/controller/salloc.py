@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rota.commands.allocation import LETTERS, TABLE, allocation, read_salloc
 from rota.commands.script_environment import options_environment
 from rota.commands.signals import signal_number
+from rota.commands.submission import quietness
 from rota.controller.allocations import Messages, allocate, allocation_spec, held
 from rota.controller.run_environment import allocation_environment
 from rota.controller.submitting import client_of, telling_problems, with_host_files
@@ -41,6 +42,7 @@ async def salloc(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
     async def command() -> int | None:
         words = await with_host_files(call, terminal, TABLE, LETTERS)
         options = read_salloc(words, call.environment, call.uid)
+        terminal.is_hushed = quietness(options.texts) > 1
         if {"help", "usage", "version"} & options.texts.keys():
             terminal.out(f"{VERSION}\n" if "version" in options.texts else _HELP)
             return 0
@@ -65,7 +67,7 @@ async def salloc(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
                 **options_environment(wanted.spec, wanted.texts),
                 **(allocation_environment(run, wanted, cluster.name, cluster.conf) if run else {}),
             },
-            "quiet": quiet,
+            "quiet": quietness(options.texts),
             "kill": _kill_signal(options.texts),
         }
         cwd = options.texts.get("chdir", "")

@@ -20,6 +20,7 @@ from rota.commands.srun import (
     step_request,
     without_odd_ntasks_per_node,
 )
+from rota.commands.submission import quietness
 from rota.controller.allocations import Messages, allocate, allocation_spec, held, until_over_or_gone
 from rota.controller.run_environment import OWN_JOB, allocation_environment
 from rota.controller.steps.gpus import GpusError, check_gpus
@@ -65,6 +66,7 @@ async def srun(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
         job_text = _job_text(call)
         words = await with_host_files(call, terminal, TABLE, LETTERS)
         line = read_srun(words, call.environment, call.uid, within=bool(job_text))
+        terminal.is_hushed = quietness(line.texts) > 1
         if given := line.given.texts.get("jobid"):
             job_text = given
         if {"help", "usage", "version"} & line.texts.keys():
@@ -164,7 +166,7 @@ async def _in_new_job(cluster: Cluster, call: Call, terminal: Terminal, line: Sr
     env.pop("SLURM_NODE_ALIASES", None)
     env[OWN_JOB] = "1"
     argv = [str(cluster.state / "bin" / "srun"), *call.words[1:]]
-    more = {"argv": argv, "env": env, "quiet": "quiet" in line.texts}
+    more = {"argv": argv, "env": env, "quiet": quietness(line.texts)}
     terminal.become("allocation", allocation_spec(cluster, call, job, hold=True, **more))
     await held(cluster, terminal, job.job_id)
     return 0
@@ -176,7 +178,7 @@ async def _elsewhere(cluster: Cluster, call: Call, terminal: Terminal, place: _P
     argv = [str(cluster.state / "bin" / "srun"), *call.words[1:]]
     env = {"SLURM_JOB_ID": str(job.job_id), "SLURM_JOBID": str(job.job_id)}
     if job.spec.allocation_only:
-        spec = allocation_spec(cluster, call, job, hold=False, argv=argv, env=env, quiet=False)
+        spec = allocation_spec(cluster, call, job, hold=False, argv=argv, env=env, quiet=0)
         terminal.become("allocation", spec)
         return 0 if await until_over_or_gone(cluster, terminal, job.job_id) else None
     env["ROTA_RUN"] = cluster.runs.mark_of(job.job_id, job.restart_count)

@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from rota.commands.script_environment import exported
-from rota.commands.submission import join_path
+from rota.commands.submission import join_path, quietness
 from rota.controller.run_environment import OWN_JOB, VISIBLE, expand, run_environment
 from rota.controller.steps.environment import gpu_environment, node_environment, step_environment
 from rota.model.bounds import MOST_NODES, count_numbers, quoted
@@ -110,7 +110,7 @@ def step_spec(
         "label": "label" in texts,
         "unbuffered": "unbuffered" in texts,
         "pty": "pty" in texts,
-        "quiet": "quiet" in texts,
+        "quiet": quietness(texts),
         "quit_on_interrupt": bool({"quit-on-interrupt", "disable-status"} & texts.keys()),
         "kill_on_bad_exit": bool(int(texts.get("kill-on-bad-exit", config.get("KillOnBadExit", "0")) or 1)),
         "wait": int(texts.get("wait", "") or 0),
