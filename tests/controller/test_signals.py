@@ -78,6 +78,17 @@ def test_as_logged(cluster: LiveCluster, command: str, script: list[int], child:
     cluster.run("scancel", job_id)
 
 
+def test_a_warning_makes_go_on_what_is_stopped(cluster: LiveCluster) -> None:
+    warned = [0, _USR1, _CONT]
+    jobs = {
+        "steps": ("--signal=USR1@50", {"script": [0], "child": [0], "step": warned}),
+        "batch": ("--signal=B:USR1@50", {"script": warned, "child": [0], "step": [0]}),
+    }
+    ids = [_start(cluster, name, "-t1", option) for name, (option, _) in jobs.items()]
+    cluster.wait(lambda: all(_signals(cluster, name) == expected for name, (_, expected) in jobs.items()))
+    cluster.run("scancel", *ids)
+
+
 def test_tasks_have_kill_wait_while_their_script_runs(cluster: LiveCluster) -> None:
     task = "trap 'sleep 0.5; echo saved >saved; exit' TERM; echo >there; while :; do sleep 0.05; done"
     script = f"trap : TERM; srun bash -c {shlex.quote(task)}; echo after"
