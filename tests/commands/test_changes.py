@@ -103,7 +103,7 @@ def test_message_is_slurms(command: str) -> None:
         ("scancel 12", ScancelRequest(jobs=(JobId(12),))),
         ("scancel 7_3 8", ScancelRequest(jobs=(JobId(7, (3,)), JobId(8)))),
         ("scancel '7_[1-3,9]'", ScancelRequest(jobs=(JobId(7, (1, 2, 3, 9), bracketed=True),))),
-        ("scancel 7.0 8.batch", ScancelRequest(jobs=(JobId(7, step="0"), JobId(8, step="batch")))),
+        ("scancel 7.0 8.1", ScancelRequest(jobs=(JobId(7, step="0"), JobId(8, step="1")))),
         ("scancel 1 --signal SIGUSR2", ScancelRequest(jobs=(JobId(1),), signal=12)),
         ("scancel --signal=TERM -b 1", ScancelRequest(jobs=(JobId(1),), signal=15, batch=True)),
         ("scancel -s 2 -f 1", ScancelRequest(jobs=(JobId(1),), signal=2, full=True)),

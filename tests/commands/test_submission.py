@@ -49,6 +49,44 @@ def test_directives_end_at_the_first_command() -> None:
     assert (spec.cpus_per_task, spec.mem_per_node, spec.name) == (2, 100, "a b")
 
 
+@pytest.mark.parametrize(
+    ("line", "name", "tasks"),
+    [
+        ("-J x \\\n#SBATCH -n2", "x", 2),
+        ("-J x\\\n#SBATCH -n2", "x", 2),
+        ("-J x \\\n-n2", "x", 0),
+        ("\\-J x", "x", 0),
+        ("-J x\\ny -n2", "xny", 2),
+        ("-J x\\\\y -n2", "x\\y", 2),
+        ('-J "a\\"b" -n2', 'a"b', 2),
+        ("-J 'a\\b' -n2", "ab", 2),
+        ("-J x#y -n2", "x", 0),
+        ('-J "x # y" #z', "x # y", 0),
+        ('--job-name="x"y', "xy", 0),
+    ],
+)
+def test_backslashes_in_directives(line: str, name: str, tasks: int) -> None:
+    """As ``squeue`` of 22.05.8 showed these jobs."""
+    spec = _submit("x", script=f"#!/bin/sh\n#SBATCH {line}\necho hi\n").spec
+    assert (spec.name, spec.num_tasks) == (name, tasks)
+
+
+@pytest.mark.parametrize(
+    ("line", "rest"),
+    [('-J "open', ' "open'), ('-n2 -Jab"open x', ' -Jab"open x'), ('--job-name="a b', '--job-name="a b')],
+)
+def test_quotes_that_are_not_closed(line: str, rest: str) -> None:
+    with pytest.raises(OptionError) as raised:
+        _submit("x", script=f"#!/bin/sh\n#SBATCH {line}\n")
+    assert str(raised.value.worded) == f'fatal: x: line 2: Unmatched `"` in [{rest}]'
+
+
+def test_a_script_does_not_keep_sbatch_from_printing() -> None:
+    submitted = _submit("x", script="#!/bin/sh\n#SBATCH -Q --parsable\n")
+    assert "quiet" not in submitted.texts
+    assert "parsable" in submitted.texts
+
+
 def test_what_counts_more() -> None:
     script = "#!/bin/sh\n#SBATCH -p script --mem=100 --requeue\n"
     assert _submit("x", script=script).spec.partition == "script"

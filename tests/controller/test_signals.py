@@ -78,6 +78,17 @@ def test_as_logged(cluster: LiveCluster, command: str, script: list[int], child:
     cluster.run("scancel", job_id)
 
 
+def test_a_warning_makes_go_on_what_is_stopped(cluster: LiveCluster) -> None:
+    warned = [0, _USR1, _CONT]
+    jobs = {
+        "steps": ("--signal=USR1@50", {"script": [0], "child": [0], "step": warned}),
+        "batch": ("--signal=B:USR1@50", {"script": warned, "child": [0], "step": [0]}),
+    }
+    ids = [_start(cluster, name, "-t1", option) for name, (option, _) in jobs.items()]
+    cluster.wait(lambda: all(_signals(cluster, name) == expected for name, (_, expected) in jobs.items()))
+    cluster.run("scancel", *ids)
+
+
 def test_tasks_have_kill_wait_while_their_script_runs(cluster: LiveCluster) -> None:
     task = "trap 'sleep 0.5; echo saved >saved; exit' TERM; echo >there; while :; do sleep 0.05; done"
     script = f"trap : TERM; srun bash -c {shlex.quote(task)}; echo after"
@@ -106,3 +117,11 @@ def test_a_job_that_waits_has_no_script_to_kill(cluster: LiveCluster, words: str
     job_id = cluster.submit("-H", "--wrap", "true")
     cluster.run("scancel", *words.split(), str(job_id))
     assert cluster.run("squeue", "-h", "-t", "all", "-j", str(job_id), "-o", "%T").stdout == "CANCELLED\n"
+
+
+def test_a_batch_step_is_no_step_for_scancel(cluster: LiveCluster) -> None:
+    """As 22.05.8 says it; ``-b`` is for that."""
+    job_id = cluster.submit("-o", "/dev/null", "--wrap", "sleep 60")
+    done = cluster.run("scancel", "-s", "USR1", f"{job_id}.batch", check=False)
+    assert (done.returncode, done.stderr) == (1, f"scancel: error: Invalid job id {job_id}.batch\n")
+    cluster.run("scancel", str(job_id))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from typing import TYPE_CHECKING
 
@@ -80,12 +81,27 @@ def test_what_salloc_makes_of_a_command_that_a_signal_ends(cluster: LiveCluster,
     assert cluster.run("salloc", "-Q", "sh", "-c", command, check=False).returncode == status
 
 
-def test_a_command_whose_allocation_is_taken_away(cluster: LiveCluster) -> None:
-    command = "scancel $SLURM_JOB_ID; sleep 20 >/dev/null 2>&1 & wait"
-    done = cluster.run("salloc", "sh", "-c", command, check=False)
+@pytest.mark.parametrize(
+    ("option", "command", "out", "status"),
+    [
+        ((), "sleep 0.5; echo goes on", "goes on\n", 0),
+        (("-K",), "sleep 20 >/dev/null 2>&1 & wait", "", 1),
+        (
+            ("--kill-command=INT",),
+            "trap 'echo interrupted; exit 3' INT; while :; do sleep 0.1; done",
+            "interrupted\n",
+            3,
+        ),
+    ],
+)
+def test_a_command_whose_allocation_is_taken_away(
+    cluster: LiveCluster, option: tuple[str, ...], command: str, out: str, status: int
+) -> None:
+    """As in 22.05.8, one that is not at a terminal goes on, unless it is to be killed."""
+    done = cluster.run("salloc", *option, "sh", "-c", f"scancel $SLURM_JOB_ID; {command}", check=False)
     said = re.sub(r"\d+", "J", done.stderr)
     assert said == "salloc: Granted job allocation J\nsalloc: Job allocation J has been revoked.\n"
-    assert done.returncode == 0
+    assert (done.stdout, done.returncode) == (out, status)
 
 
 @pytest.mark.parametrize(
@@ -130,6 +146,64 @@ def test_jobs_are_told_what_they_asked_for(
 def test_tasks_are_told_what_their_step_asked_for(cluster: LiveCluster, options: str, variables: str) -> None:
     found = cluster.run("srun", *options.split(), "env").stdout
     assert set(variables.split()) <= set(found.splitlines())
+
+
+_OWN, _IN_SALLOC, _IN_SCRIPT = "srun {} env", "salloc -Q {} srun env", "sbatch -QW -o {} {} --wrap 'srun env'"
+_BINDING = "SLURM_CPU_BIND=quiet,{0} SLURM_CPU_BIND_LIST= SLURM_CPU_BIND_TYPE={0} SLURM_CPU_BIND_VERBOSE=quiet"
+_MEMORY = "SLURM_MEM_BIND={0},{1} SLURM_MEM_BIND_LIST= SLURM_MEM_BIND_TYPE={1} SLURM_MEM_BIND_VERBOSE={0}"
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "variables"),
+    [
+        (_OWN, "-n1 --mem-per-cpu=1", "SRUN_DEBUG=3 !SLURM_MEM_PER_CPU"),
+        (_OWN, "-n1", "!SLURM_DISTRIBUTION !SLURM_NODE_ALIASES !SLURM_CPU_BIND"),
+        (_OWN, "-n1", "!SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0 !SLURM_MEM_BIND !ROTA_OWN_JOB"),
+        (_OWN, "-N1-2", "SLURM_NTASKS=2 SLURM_STEP_NUM_NODES=2"),
+        (_OWN, "-n2 -m cyclic", "SLURM_DISTRIBUTION=cyclic"),
+        (_OWN, "-n1 --ntasks-per-core=1", _BINDING.format("cores")),
+        (_OWN, "-n1 --ntasks-per-socket=1", _BINDING.format("sockets")),
+        (_OWN, "-n1 --hint=nomultithread", _BINDING.format("threads")),
+        (_OWN, "-n1 --cpu-bind=verbose,map_cpu:0,1", "SLURM_CPU_BIND=verbose,map_cpu:0,1 SLURM_CPU_BIND_LIST=0,1"),
+        (_OWN, "-n1 --cpu-bind=verbose,map_cpu:0,1", "SLURM_CPU_BIND_TYPE=map_cpu: SLURM_CPU_BIND_VERBOSE=verbose"),
+        (_OWN, "-n1 --mem-bind=local", _MEMORY.format("quiet", "local")),
+        (_IN_SALLOC, "-n1", "SLURM_NODE_ALIASES=(null) SLURM_DISTRIBUTION=cyclic"),
+        (_IN_SALLOC, "-n1", "SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0=1 !SLURM_CPU_BIND"),
+        (_IN_SALLOC, "-n1 --ntasks-per-core=1", "!SLURM_CPU_BIND"),
+        (_IN_SALLOC, "-n1 --hint=nomultithread", _BINDING.format("threads")),
+        (_IN_SALLOC, "-n1 --mem-bind=verbose,rank", _MEMORY.format("verbose", "rank")),
+        (_IN_SALLOC, "-n1 --profile=task --network=ib", "SLURM_PROFILE=Task SLURM_NETWORK=ib"),
+        (_IN_SALLOC, "-n4 -m plane=2", "SLURM_DISTRIBUTION=plane SLURM_DIST_PLANESIZE=2"),
+        (_IN_SCRIPT, "-n1 --mem-per-cpu=1", "SLURM_MEM_PER_CPU=1 SLURM_NODE_ALIASES=(null)"),
+        (_IN_SCRIPT, "-n1 -B 1:1:1", _BINDING.format("threads")),
+        (_IN_SCRIPT, "-n1 --mem-bind=local --profile=task", "SLURM_PROFILE=Task SLURM_MEM_BIND=quiet,local"),
+        (_IN_SCRIPT, "-n4 -m plane=2", "SLURM_DISTRIBUTION=plane SLURM_DIST_PLANESIZE=2"),
+    ],
+)
+def test_tasks_are_told_what_srun_knows(
+    cluster: LiveCluster, command: str, options: str, variables: str, tmp_path: Path
+) -> None:
+    """As 22.05.8 does it where ``srun`` makes the job, within ``salloc``, and in a script; not: ``!NAME``."""
+    out = tmp_path / "out"
+    words = shlex.split(command.format(*([out] if command is _IN_SCRIPT else []), options))
+    found = cluster.run(*words).stdout.splitlines()
+    if command is _IN_SCRIPT:
+        found = out.read_text().splitlines()
+    names = {line.partition("=")[0] for line in found}
+    for one in variables.split():
+        assert one[1:] not in names if one.startswith("!") else one in found
+
+
+def test_the_gpus_of_a_job_are_told_by_its_script(tmp_path: Path) -> None:
+    """As in 22.05.8, a step has ``SLURM_JOB_GPUS`` from the environment of ``srun`` alone."""
+    conf = "GresTypes=gpu\nNodeName=n1 CPUs=4 Gres=gpu:2\nPartitionName=main Nodes=ALL Default=YES\n"
+    say = ["sh", "-c", "echo $SLURM_JOB_GPUS-$SLURM_STEP_GPUS"]
+    with LiveCluster(tmp_path, conf) as cluster:
+        assert cluster.run("srun", "--gres=gpu:1", *say).stdout == "-0\n"
+        assert cluster.run("salloc", "-Q", "--gres=gpu:1", "srun", *say).stdout == "-0\n"
+        script = f"srun {shlex.join(say)}"
+        cluster.run("sbatch", "-QW", "--gres=gpu:1", "-o", str(tmp_path / "out"), "--wrap", script)
+    assert (tmp_path / "out").read_text() == "0-0\n"
 
 
 _BUSY = "error: Unable to allocate resources: Requested nodes are busy"

@@ -40,7 +40,7 @@ from rota.controller.login_shell import LoginShells
 from rota.controller.mail.carrier import Carrier
 from rota.controller.mail.post import Post
 from rota.controller.memory import limit_memory, usual_limit
-from rota.controller.programs import missing_programs
+from rota.controller.programs import closed_python, missing_programs
 from rota.controller.recovery import inspect
 from rota.controller.recovery.inspection import CLUSTER, begin_generation
 from rota.controller.reports import Reports
@@ -306,7 +306,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], Non
             await http.start()
         log(f"rota {__version__} is up, process {os.getpid()}")
         gc.enable()
-        ready([*notices, *missing_programs(config)])
+        ready([*notices, *missing_programs(config), *closed_python(state)])
         await stop.wait()
     finally:
         await http.stop()

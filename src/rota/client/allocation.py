@@ -269,6 +269,8 @@ def _reach(spec: "dict[str, Any]", over: _Over) -> _socket.socket | None:
         os.close(directory)
     what = "Job allocation {} has been revoked" if over.is_told else "the allocation of job {} cannot be reached"
     _say(spec, f"error: {what.format(spec['job'])}")
+    if not os.access(spec["python"], os.X_OK):
+        _say(spec, f"error: it is served by {spec['python']}, which you may not run: tell the administrator")
     return None
 
 
@@ -326,7 +328,8 @@ def _command(spec: "dict[str, Any]", server: _socket.socket, over: _Over) -> _En
             watched.remove(server.fileno())
             over.look(_WHY)
             _say(spec, over.why or f"Job allocation {spec['job']} has been revoked.")
-            os.kill(pid, signal.SIGHUP)
+            if number := spec["kill"] or (os.isatty(0) and signal.SIGHUP):
+                os.kill(pid, number)
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
             by_signal = (0 if os.WTERMSIG(status) in _QUIET else 1) if os.WIFSIGNALED(status) else None
@@ -334,7 +337,7 @@ def _command(spec: "dict[str, Any]", server: _socket.socket, over: _Over) -> _En
 
 
 def _say(spec: "dict[str, Any]", text: str) -> None:
-    if not spec["quiet"] or text.startswith("error"):
+    if spec["quiet"] < (2 if text.startswith("error") else 1):
         os.write(2, f"{spec['command']}: {text}\n".encode())
 
 

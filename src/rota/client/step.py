@@ -259,15 +259,17 @@ class Step:
             self._terminate(signal.SIGTERM)
 
     def _say_states(self) -> None:
+        ended = [task for task in self._tasks.values() if task.status is not None]
         for name, tasks in (
             ("running", self._running),
-            ("exited", [task for task in self._tasks.values() if task.status is not None]),
+            ("exited abnormally", [task for task in ended if task.status]),
+            ("exited", [task for task in ended if not task.status]),
         ):
             if tasks:
                 self._say(f"StepId={self._name} {tasks_text([task.number for task in tasks])}: {name}")
 
     def _say(self, text: str) -> None:
-        if not self._spec["quiet"] or text.startswith("error"):
+        if self._spec["quiet"] < (2 if text.startswith("error") else 1):
             say(f"srun: {text}\n")
 
     # ---- signals ----------------------------------------------------------------------------------------------

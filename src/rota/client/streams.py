@@ -28,6 +28,8 @@ class Streams:
         self._by_line = not spec["unbuffered"]
         self._width = len(str(self._count - 1))
         self._wanted = {1: spec["stdout"], 2: spec["stderr"]}
+        #: Whether errors go where other output of the same task goes.
+        self._merged = spec["merged"]
         self._input = spec["stdin"]
         self._flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if spec["append"] else os.O_TRUNC)
         #: Open files of output by path; several tasks can share one.
@@ -92,9 +94,14 @@ class Streams:
         wanted = self._wanted[stream]
         if wanted == "none" or (isinstance(wanted, int) and wanted != task):
             return os.open("/dev/null", os.O_WRONLY | os.O_CLOEXEC)
-        if isinstance(wanted, list):
+        if isinstance(wanted, list) and not self._label:
             return os.dup(self._file(wanted[task]))
-        target = stream if wanted == "all" or isinstance(wanted, int) else self._file(wanted)
+        if isinstance(wanted, int) and self._merged:
+            target = 1
+        elif wanted == "all" or isinstance(wanted, int):
+            target = stream
+        else:
+            target = self._file(wanted[task] if isinstance(wanted, list) else wanted)
         read_end, write_end = os.pipe2(os.O_CLOEXEC)
         self._outputs[read_end] = _Output(task, target)
         return write_end

@@ -12,7 +12,14 @@ from rota.commands.option_variables import OF_SALLOC
 from rota.commands.sbatch import options_of, parse_options, request
 from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option, in_order
 from rota.commands.signals import signal_number
-from rota.commands.submission import at_times, check_for_one_component, check_for_oneself, join_path, warning_of
+from rota.commands.submission import (
+    at_times,
+    check_for_one_component,
+    check_for_oneself,
+    check_loudness,
+    join_path,
+    warning_of,
+)
 from rota.commands.unused_values import number_as_text
 from rota.model.accounting import JobDetails
 from rota.model.submission import Submission
@@ -97,6 +104,7 @@ def read_salloc(words: Sequence[str], environment: Mapping[str, str], uid: int =
         fields |= one.fields
         texts |= one.texts
     check_for_oneself(texts, uid)
+    check_loudness(texts)
     for option in _NOT_DONE:
         if option in texts:
             raise OptionError(f"--{option}", "is not supported by rota")

@@ -26,6 +26,8 @@ _SHAPE = {"extra_node_info", "hint", "sockets_per_node", "cores_per_socket", "th
 #: Fields about GPUs, which are evaluated together.
 _GPUS = {"gpus", "gpus_per_node", "gpus_per_socket", "gpus_per_task", "cpus_per_gpu", "ntasks_per_gpu", "mem_per_gpu"}
 _MEMORY = {"mem_per_gpu": "--mem-per-gpu", "mem_per_cpu": "--mem-per-cpu", "mem_per_node": "--mem"}
+#: The text of an option without a value that is given more than once.
+AGAIN = "again"
 #: Fields that determine the number of tasks.
 _TASKS = {"num_tasks", "ntasks_per_node"}
 
@@ -37,7 +39,7 @@ class Options(NamedTuple):
 
     #: Fields of the request; some are evaluated together by `request`.
     fields: dict[str, Any]
-    #: The texts of all options, by long name; empty: the option has none.
+    #: The texts of all options, by long name; empty: the option has none. `AGAIN`: one that has none was repeated.
     texts: dict[str, str]
     #: The script and its arguments.
     rest: list[str]
@@ -128,7 +130,7 @@ def parse_options(
                 raise OptionError(shown, "takes no value", Problem.UNWANTED_VALUE)
             if attached:  # short options can be combined: -Hn2
                 queue.append(f"-{value}")
-            texts[name] = ""
+            texts[name] = AGAIN if name in texts else ""
             fields[option.target] = option.value
             continue
         if not attached and option.needed:

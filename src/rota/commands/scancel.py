@@ -122,6 +122,8 @@ def parse_scancel(argv: Sequence[str], environ: Mapping[str, str], user: str) ->
         key: parsed.last(key) or environ.get(f"SCANCEL_{_VARIABLES.get(key, key).upper()}", "") for key in _FILTERS
     }
     jobs = tuple(parse_job_ids("scancel", parsed.words, _no_id))
+    if no_step := next((one for one in jobs if one.step and not one.step.isdigit()), None):
+        raise _no_id(str(no_step))
     state = given["state"].upper()
     if state and state not in _KNOWN:
         raise UsageError(

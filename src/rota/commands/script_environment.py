@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.commands.binding import memory_binding_of_job
 from rota.commands.distribution import distribution_environment
 from rota.commands.option_error import OptionError
 
@@ -80,13 +81,17 @@ def options_environment(spec: JobSpec, texts: Mapping[str, str]) -> dict[str, st
         spec: The request.
         texts: The texts of its options, by long name.
     """
-    named = _OF_OPTIONS.keys() - _OF_SCRIPTS
-    return {_OF_OPTIONS[name]: texts[name] for name in named if texts.get(name)} | _request_environment(spec, texts)
+    named = {name: variable for name, variable in _OF_OPTIONS.items() if name not in _OF_SCRIPTS}
+    named["network"] = "SLURM_NETWORK"
+    return {named[name]: texts[name] for name in named if texts.get(name)} | _request_environment(spec, texts)
 
 
 def _request_environment(spec: JobSpec, texts: Mapping[str, str]) -> dict[str, str]:
     """Give the variables of a request for which there are several options, or several ways to write their values."""
     found = distribution_environment(texts.get("distribution", ""))
+    found |= memory_binding_of_job(texts.get("mem-bind", ""))
+    if texts.get("profile"):
+        found["SLURM_PROFILE"] = ",".join(word.capitalize() for word in texts["profile"].split(","))
     if spec.threads_per_core:
         found["SLURM_THREADS_PER_CORE"] = str(spec.threads_per_core)
     if spec.mem_per_cpu:

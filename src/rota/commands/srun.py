@@ -14,7 +14,7 @@ from rota.commands.option_error import OptionError, Problem
 from rota.commands.option_values import not_supported, number_of, warning_of_allocation
 from rota.commands.sbatch import options_of, parse_options
 from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option, in_order
-from rota.commands.submission import ScriptError, check_for_one_component, check_for_oneself
+from rota.commands.submission import ScriptError, check_for_one_component, check_for_oneself, check_loudness
 from rota.commands.unused_values import accelerator_binding, cpu_binding, number_as_text
 from rota.config.hostlist import hosts_in_order
 from rota.model.tres import kinds_of_gres
@@ -92,8 +92,10 @@ _OF_STEPS = {
     "SLURM_EXPORT_ENV": "export",
     "SLURM_GPUS_PER_TASK": "gpus-per-task",
     "SLURM_GPU_BIND": "gpu-bind",
+    "SLURM_HINT": "hint",
     "SLURM_KILL_BAD_EXIT": "kill-on-bad-exit",
     "SLURM_LABELIO": "label",
+    "SLURM_MEM_BIND": "mem-bind",
     "SLURM_MPI_TYPE": "mpi",
     "SLURM_NNODES": "nodes",
     "SLURM_JOB_NUM_NODES": "nodes",  # which counts more, as SLURM_NTASKS does
@@ -107,6 +109,7 @@ _OF_STEPS = {
     "SLURM_STDERRMODE": "error",
     "SLURM_STDINMODE": "input",
     "SLURM_STDOUTMODE": "output",
+    "SLURM_THREADS_PER_CORE": "threads-per-core",
     "SLURM_TIMELIMIT": "time",
     "SLURM_UNBUFFEREDIO": "unbuffered",
     "SLURM_WAIT": "wait",
@@ -134,10 +137,8 @@ OF_JOBS = {
     "SLURM_GPUS_PER_SOCKET": "gpus-per-socket",
     "SLURM_GRES": "gres",
     "SLURM_GRES_FLAGS": "gres-flags",
-    "SLURM_HINT": "hint",
     "SLURM_IMMEDIATE": "immediate",
     "SLURM_JOB_NAME": "job-name",
-    "SLURM_MEM_BIND": "mem-bind",
     "SLURM_MEM_PER_CPU": "mem-per-cpu",
     "SLURM_MEM_PER_GPU": "mem-per-gpu",
     "SLURM_MEM_PER_NODE": "mem",
@@ -160,7 +161,6 @@ OF_JOBS = {
     "SLURM_TASK_EPILOG": "task-epilog",
     "SLURM_TASK_PROLOG": "task-prolog",
     "SLURM_THREADS": "threads",
-    "SLURM_THREADS_PER_CORE": "threads-per-core",
     "SLURM_THREAD_SPEC": "thread-spec",
     "SLURM_USE_MIN_NODES": "use-min-nodes",
     "SLURM_WAIT4SWITCH": "wait4switch",
@@ -251,6 +251,8 @@ def read_srun(words: Sequence[str], environment: Mapping[str, str], uid: int = 0
     given = parse_options(words, TABLE, LETTERS)
     check_for_one_component(given.rest)
     variables = _OF_STEPS if within else {**_OF_JOBS_ALONE, **OF_JOBS}
+    if (size := environment.get("SLURM_DIST_PLANESIZE")) and environment.get("SLURM_DISTRIBUTION") == "plane":
+        environment = {**environment, "SLURM_DISTRIBUTION": f"plane={size}"}
     sources = [*options_of(environment, variables, TABLE), given]
     fields: dict[str, Any] = {}
     texts: dict[str, str] = {}
@@ -258,6 +260,7 @@ def read_srun(words: Sequence[str], environment: Mapping[str, str], uid: int = 0
         fields |= one.fields
         texts |= one.texts
     check_for_oneself(texts, uid)
+    check_loudness(texts)
     for option in _NOT_DONE:
         if option in texts:
             raise OptionError(f"--{option}", "is not supported by rota", Problem.VALUE)
@@ -278,6 +281,15 @@ def contradictions(texts: Mapping[str, str]) -> list[str]:
     if "whole" in texts and {"exact", "exclusive"} & texts.keys():
         found.append("--exact and --whole are mutually exclusive.")
     return found
+
+
+def without_odd_ntasks_per_node(options: Options) -> Options:
+    """Give the options for a job of its own: without a number of tasks on each node that the step will not heed."""
+    tasks, nodes = options.fields.get("num_tasks", 0), options.fields.get("nodes", (0, 0))[0]
+    per_node = options.fields.get("ntasks_per_node", 0)
+    if not (tasks > per_node > 0 and nodes) or tasks // min(nodes, tasks) == per_node:
+        return options
+    return options._replace(fields={**options.fields, "ntasks_per_node": 0})
 
 
 def _settle_places(fields: dict[str, Any], texts: Mapping[str, str], given: Options) -> None:

@@ -6,7 +6,6 @@ than the directives ``#SBATCH`` of the script, which end at its first command.
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.getopt import UsageError
@@ -15,7 +14,7 @@ from rota.commands.moments import parse_slurm_time
 from rota.commands.option_error import FAILURE, USAGE, OptionError, WordedError
 from rota.commands.option_values import parse_warning
 from rota.commands.option_variables import OF_SBATCH
-from rota.commands.sbatch import Options, options_of, parse_options, request
+from rota.commands.sbatch import AGAIN, Options, options_of, parse_options, request
 from rota.commands.sbatch_options import OPTIONS, Flag, Option, in_order
 from rota.commands.script_environment import script_environment
 from rota.model.accounting import JobDetails
@@ -108,6 +107,7 @@ def read_command_line(words: Sequence[str], now: int, utc_offset: Callable[[int]
         ScriptError: ``--wrap`` and a script exclude each other, or it is for a heterogeneous job.
     """
     options = parse_options(words, _table(now, utc_offset))
+    check_loudness(options.texts)
     check_for_one_component(options.rest[:1])
     if "wrap" in options.texts and options.rest:
         raise ScriptError("Script arguments not permitted with --wrap option")
@@ -217,6 +217,21 @@ def check_for_oneself(texts: Mapping[str, str], uid: int) -> None:
         raise NotRootError(f"--{option} only permitted by root user")
 
 
+def quietness(texts: Mapping[str, str]) -> int:
+    """Say how quiet a command is to be: 1 for ``-Q``, 2 for ``-QQ``, with which errors are not told either."""
+    return ("quiet" in texts) + (texts.get("quiet") == AGAIN)
+
+
+def check_loudness(texts: Mapping[str, str]) -> None:
+    """Check that a command is not to say more and less.
+
+    Raises:
+        ScriptError: it is.
+    """
+    if {"quiet", "verbose"} <= texts.keys():
+        raise ScriptError("don't specify both --verbose (-v) and --quiet (-Q)")
+
+
 def _other_user(name: str) -> dict[str, Any]:
     """Give the user as whom root submits."""
     found = find_user(name)
@@ -259,30 +274,47 @@ def _check_script(script: str) -> None:
 
 
 def _directives(script: str, path: str) -> Iterable[list[str]]:
-    """Give the words of the directives before the first command. There are quotes and comments, but no backslashes."""
+    """Give the words of the directives before the first command."""
     for number, line in enumerate(script.split("\n"), 1):
         if line.startswith(_DIRECTIVE):
-            words = shlex.shlex(line.removeprefix(_DIRECTIVE), posix=True)
-            words.whitespace_split, words.escape = True, ""
-            try:
-                yield list(words)
-            except ValueError:
-                where, rest = f"fatal: {path or 'stdin'}: line {number}", line.removeprefix(_DIRECTIVE).strip()
-                worded = WordedError(f"{where}: Unmatched `{_open_quote(rest)}` in [{rest}]", status=FAILURE)
-                raise OptionError(_DIRECTIVE, str(worded), worded=worded) from None
+            yield _words_of(line.removeprefix(_DIRECTIVE), f"fatal: {path or 'stdin'}: line {number}")
         elif line.strip() and not line.startswith("#"):
             return
 
 
-def _open_quote(text: str) -> str:
-    """Give the quote that is not closed."""
-    opened = ""
-    for letter in text:
-        if letter == opened:
-            opened = ""
-        elif not opened and letter in "\"'":
-            opened = letter
-    return opened
+def _words_of(text: str, where: str) -> list[str]:
+    """Split a directive, with quotes and comments. A backslash makes a quote or a backslash one of the word.
+
+    Elsewhere backslashes are left out, as that at the end of a line which the user wants to go on.
+
+    Raises:
+        OptionError: a quote is not closed.
+    """
+    words: list[str] = []
+    word: str | None = None
+    text = text.lstrip()
+    quote, escaped, rest = "", False, text
+    for place, letter in enumerate(text):
+        if escaped and not letter.isspace():
+            word, escaped = (word or "") + letter, False
+        elif letter == "\\":
+            escaped = True
+        elif quote:
+            quote = "" if letter == quote else quote
+            word = (word or "") + (letter if quote else "")
+        elif letter in "\"'":
+            quote, word = letter, word or ""
+        elif letter == "#":
+            break
+        elif letter.isspace():
+            words += [] if word is None else [word]
+            word, escaped, rest = None, False, text[place:]
+        else:
+            word = (word or "") + letter
+    if quote:
+        worded = WordedError(f"{where}: Unmatched `{quote}` in [{rest}]", status=FAILURE)
+        raise OptionError(_DIRECTIVE, str(worded), worded=worded)
+    return words if word is None else [*words, word]
 
 
 def _of_directive(words: Sequence[str], table: Mapping[str, Option | Flag]) -> Options:
@@ -291,6 +323,7 @@ def _of_directive(words: Sequence[str], table: Mapping[str, Option | Flag]) -> O
     check_for_one_component(options.rest[:1], _SEPARATORS)
     if options.rest:
         raise DirectiveError(f"Invalid directive found in batch script: {options.rest[0]}")
+    options.texts.pop("quiet", None)  # what sbatch says is for the command line to decide
     return options
 
 

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from rota.commands.option_error import FAILURE, WordedError
-from rota.commands.option_values import number_of
+from rota.commands.option_values import node_counts, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -150,3 +150,11 @@ def notes(texts: Mapping[str, str]) -> list[str]:
     if library.lower() not in _COMPRESSION:
         found.append(f"error: Compression type '{library}' unknown, disabling compression support.")
     return found
+
+
+def fewer_nodes(texts: Mapping[str, str]) -> list[str]:
+    """Give the line in which Slurm says that a job has no more nodes than tasks."""
+    if not texts.get("nodes") or not texts.get("ntasks"):
+        return []
+    nodes, tasks = node_counts(texts["nodes"])[0], number_of("--ntasks")(texts["ntasks"])
+    return [f"Warning: can't run {tasks} processes on {nodes} nodes, setting nnodes to {tasks}"] * (nodes > tasks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -172,6 +173,7 @@ def allocation_spec(cluster: Cluster, call: Call, job: Job, **more: Any) -> dict
         "key": call.key,
         "job": job.job_id,
         "directory": str(cluster.runs.directory(job.job_id)),
+        "python": sys.executable,
         **more,
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 from rota.core import events as ev
@@ -167,7 +168,8 @@ class Reports:
             self._warn_later(job_id, restart_count)
             return
         number, _, batch_only = warning
-        if batch_only:
-            self._executor.signal(job_id, restart_count, number, batch_only=True)
-        else:
-            self._clients.signal(job_id, number)
+        for one in (signal.SIGCONT, number):  # what is stopped hears of it, too
+            if batch_only:
+                self._executor.signal(job_id, restart_count, one, batch_only=True)
+            else:
+                self._clients.signal(job_id, one)

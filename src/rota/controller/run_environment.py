@@ -22,6 +22,8 @@ _PATTERN = re.compile(r"%(?P<width>\d*)(?P<letter>[%AajJNnstux])")
 _WIDEST = 10
 #: Variables that make programs use a job's GPUs only.
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")
+#: A variable of ``srun`` whose job was made for it.
+OWN_JOB = "ROTA_OWN_JOB"
 #: Variables of an allocation.
 _OF_ALLOCATIONS = [
     "SLURM_CLUSTER_NAME",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 from rota.commands.allocation import LETTERS, TABLE, allocation, read_salloc
 from rota.commands.script_environment import options_environment
+from rota.commands.signals import signal_number
+from rota.commands.submission import quietness
 from rota.controller.allocations import Messages, allocate, allocation_spec, held
 from rota.controller.run_environment import allocation_environment
 from rota.controller.submitting import client_of, telling_problems, with_host_files
@@ -13,6 +16,8 @@ from rota.controller.zone import utc_offset_for
 from rota.listings.answer import VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rota.controller.cluster import Cluster
     from rota.controller.wire import Call, Terminal
 
@@ -37,6 +42,7 @@ async def salloc(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
     async def command() -> int | None:
         words = await with_host_files(call, terminal, TABLE, LETTERS)
         options = read_salloc(words, call.environment, call.uid)
+        terminal.is_hushed = quietness(options.texts) > 1
         if {"help", "usage", "version"} & options.texts.keys():
             terminal.out(f"{VERSION}\n" if "version" in options.texts else _HELP)
             return 0
@@ -61,7 +67,8 @@ async def salloc(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
                 **options_environment(wanted.spec, wanted.texts),
                 **(allocation_environment(run, wanted, cluster.name, cluster.conf) if run else {}),
             },
-            "quiet": quiet,
+            "quiet": quietness(options.texts),
+            "kill": _kill_signal(options.texts),
         }
         cwd = options.texts.get("chdir", "")
         terminal.become("allocation", allocation_spec(cluster, call, job, hold=True, cwd=cwd, **more))
@@ -69,3 +76,12 @@ async def salloc(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
         return 0
 
     return await telling_problems("salloc", terminal, command)
+
+
+def _kill_signal(texts: Mapping[str, str]) -> int:
+    """Give the signal for the command of an allocation that is taken away; 0: only one at a terminal is told."""
+    text = texts.get("kill-command")
+    if text is None:
+        return 0
+    number = int(text) if text.isascii() and text.isdigit() else signal_number(text) or 0
+    return number if 0 < number < signal.NSIG else signal.SIGTERM

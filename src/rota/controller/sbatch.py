@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from rota.commands.sbatch_options import SHORT
-from rota.commands.submission import TABLE, read_command_line, read_submission
+from rota.commands.submission import TABLE, quietness, read_command_line, read_submission
 from rota.controller.command_names import name_of
 from rota.controller.given_again import ended_jobs, known_job, no_longer_found
 from rota.controller.submitting import (
@@ -48,6 +48,7 @@ async def sbatch(cluster: Cluster, call: Call, terminal: Terminal) -> int | None
         now, utc_offset = cluster.clock.now(), utc_offset_for(cluster, call)
         words = await with_host_files(call, terminal, TABLE, SHORT)
         line = read_command_line(words, now, utc_offset)._replace(words=call.words[1:])
+        terminal.is_hushed = quietness(line.options.texts) > 1
         if told := _tell(line):
             terminal.out(told)
             return 0
@@ -103,7 +104,7 @@ async def _submit(cluster: Cluster, call: Call, terminal: Terminal, submitted: S
             await submit(cluster, call, job_id, spec, submitted.submission, failed=failed)
         if "wait" in texts:
             terminal.has_job(call, job_id)
-        if "parsable" in texts:
+        if "quiet" not in texts and "parsable" in texts:
             terminal.out(f"{job_id};{named}\n" if named else f"{job_id}\n")
         elif "quiet" not in texts:
             terminal.out(f"Submitted batch job {job_id}{named and f' on cluster {named}'}\n")

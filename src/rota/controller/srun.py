@@ -7,13 +7,22 @@ not, like that of ``salloc``'s shell, has itself run again by the first process 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.allocation import allocation
 from rota.commands.job_ids import parse_job_id
-from rota.commands.srun import LETTERS, TABLE, contradictions, read_srun, step_request
+from rota.commands.srun import (
+    LETTERS,
+    TABLE,
+    contradictions,
+    read_srun,
+    step_request,
+    without_odd_ntasks_per_node,
+)
+from rota.commands.submission import quietness
 from rota.controller.allocations import Messages, allocate, allocation_spec, held, until_over_or_gone
-from rota.controller.run_environment import allocation_environment
+from rota.controller.run_environment import OWN_JOB, allocation_environment
 from rota.controller.steps.gres import GresError, check_gres, with_gres_of_job
 from rota.controller.steps.layout import NodesError, StepError, counts_of
 from rota.controller.steps.registry import KILLED
@@ -57,6 +66,7 @@ async def srun(cluster: Cluster, call: Call, terminal: Terminal) -> int | None:
         job_text = _job_text(call)
         words = await with_host_files(call, terminal, TABLE, LETTERS)
         line = read_srun(words, call.environment, call.uid, within=bool(job_text))
+        terminal.is_hushed = quietness(line.texts) > 1
         if given := line.given.texts.get("jobid"):
             job_text = given
         if {"help", "usage", "version"} & line.texts.keys():
@@ -135,7 +145,7 @@ def _allocation(cluster: Cluster, call: Call, line: SrunLine) -> Allocation:
     program = line.options.rest[0] if line.options.rest else ""
     return allocation(
         call.words,
-        line.options,
+        without_odd_ntasks_per_node(line.options),
         client_of(call),
         name=program.rpartition("/")[2],
         program=program,
@@ -153,8 +163,10 @@ async def _in_new_job(cluster: Cluster, call: Call, terminal: Terminal, line: Sr
         return 1
     run = cluster.runs.run_of(job.job_id, job.restart_count)
     env = allocation_environment(run, wanted, cluster.name, cluster.conf) if run else {}
+    env.pop("SLURM_NODE_ALIASES", None)
+    env[OWN_JOB] = "1"
     argv = [str(cluster.state / "bin" / "srun"), *call.words[1:]]
-    more = {"argv": argv, "env": env, "quiet": "quiet" in line.texts}
+    more = {"argv": argv, "env": env, "quiet": quietness(line.texts)}
     terminal.become("allocation", allocation_spec(cluster, call, job, hold=True, **more))
     await held(cluster, terminal, job.job_id)
     return 0
@@ -166,7 +178,7 @@ async def _elsewhere(cluster: Cluster, call: Call, terminal: Terminal, place: _P
     argv = [str(cluster.state / "bin" / "srun"), *call.words[1:]]
     env = {"SLURM_JOB_ID": str(job.job_id), "SLURM_JOBID": str(job.job_id)}
     if job.spec.allocation_only:
-        spec = allocation_spec(cluster, call, job, hold=False, argv=argv, env=env, quiet=False)
+        spec = allocation_spec(cluster, call, job, hold=False, argv=argv, env=env, quiet=0)
         terminal.become("allocation", spec)
         return 0 if await until_over_or_gone(cluster, terminal, job.job_id) else None
     env["ROTA_RUN"] = cluster.runs.mark_of(job.job_id, job.restart_count)
@@ -216,13 +228,17 @@ async def _step(
 ) -> int | None:
     """Make a step and let the client run it."""
     config, asked = cluster.driver.engine.view.config, step_request(line)
+    allocation = cluster.driver.engine.view.allocation(place.job.job_id)
+    if OWN_JOB in call.environment:  # of a range of nodes it has those of its job, and its time is that of the job
+        nodes = len(allocation)
+        asked = replace(asked, min_nodes=nodes, max_nodes=nodes, time_limit=0)
     request = with_gres_of_job(asked, place.run)
     quiet = "quiet" in line.texts
     told = False
     problems = contradictions(line.texts)
     for problem in problems:
         terminal.error(f"srun: error: {problem}\n")
-    counts = counts_of(request, cluster.driver.engine.view.allocation(place.job.job_id))
+    counts = counts_of(request, allocation)
     for warning in counts.warnings:  # with --quiet, too
         terminal.error(f"srun: {warning}\n")
     if problems:

@@ -12,7 +12,7 @@ from rota.commands.option_error import OptionError, Problem
 from rota.commands.refusals import refusal
 from rota.commands.slurm_messages import message_of
 from rota.commands.submission import Client, ScriptError
-from rota.commands.unused_values import notes
+from rota.commands.unused_values import fewer_nodes, notes
 from rota.controller.login_shell import doubt
 from rota.core import events as ev
 from rota.core.effects import Refused
@@ -174,6 +174,8 @@ def warnings(cluster: Cluster, command: str, submission: Submission, texts: Mapp
         texts: The texts of its options.
     """
     lines = notes(texts)
+    if command != "sbatch" or "quiet" not in texts:
+        lines += fewer_nodes(texts)
     if submission.details.mail_type and cluster.mail.trouble:
         lines.append(f"warning: {cluster.mail.trouble}")
     if trouble := doubt(submission.script, submission.environment, cluster.state):

@@ -97,6 +97,8 @@ class Terminal:
         self._said: list[bytes] = []
         #: Whether anything has been said but questions.
         self.has_answered = False
+        #: Whether lines that tell errors are left out, as with ``-QQ``.
+        self.is_hushed = False
 
     def out(self, text: str) -> None:
         """Write to standard output."""
@@ -104,6 +106,9 @@ class Terminal:
 
     def error(self, text: str) -> None:
         """Write to standard error."""
+        if self.is_hushed:
+            lines = text.splitlines(keepends=True)
+            text = "".join(line for line in lines if line.split(": ", 2)[1:2] != ["error"])
         self._send(b"e", text)
 
     def end(self, status: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rota.commands.binding import cpu_binding_environment, memory_binding_environment
 from rota.commands.gpu_binding import GpuBinding, read_gpu_binding
 from rota.config.hostlist import fold
 from rota.controller.run_environment import counts_text, visible_gpus
@@ -20,6 +21,8 @@ _OF_OPTIONS = {
     "ntasks-per-node": "SLURM_NTASKS_PER_NODE",
     "ntasks-per-socket": "SLURM_NTASKS_PER_SOCKET",
 }
+#: How much ``srun`` says by default, as programs read it in ``SRUN_DEBUG``.
+_LEVEL = 3
 
 
 def step_environment(step_id: int, request: StepRequest, layout: Layout, umask: int) -> dict[str, str]:
@@ -49,6 +52,9 @@ def step_environment(step_id: int, request: StepRequest, layout: Layout, umask: 
     found |= {variable: texts[option] for option, variable in _OF_OPTIONS.items() if texts.get(option)}
     if request.threads_per_core:
         found["SLURM_THREADS_PER_CORE"] = str(request.threads_per_core)
+    found["SRUN_DEBUG"] = str(_LEVEL + ("verbose" in texts) - ("quiet" in texts))
+    found |= cpu_binding_environment(texts, uses_threads=bool(request.threads_per_core))
+    found |= memory_binding_environment(texts.get("mem-bind", ""))
     if "label" in texts:
         found["SLURM_LABELIO"] = "1"
     if request.cpus_per_task:

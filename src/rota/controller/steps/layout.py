@@ -111,7 +111,8 @@ def _lay_out(
         index = {name: number for number, name in enumerate(chosen)}
         places = [index[name] for name in request.places]
     else:
-        places = _distribute(request, [min(free[name] // cpus_per_task, room[name]) for name in chosen], tasks)
+        each = 1 if request.overcommit else cpus_per_task
+        places = _distribute(request, [min(free[name] // each, room[name]) for name in chosen], counts)
     tally = Counter(places)
     per_node = [tally[number] for number in range(len(chosen))]
     if request.exact:
@@ -142,6 +143,8 @@ class Counts(NamedTuple):
     required: tuple[str, ...]
     #: Whether it is on as few of them as possible.
     packs: bool
+    #: How many tasks a node gets before others get more; 0: as many as there is room for.
+    per_node: int
     #: What is to be told to the user.
     warnings: list[str]
 
@@ -161,9 +164,9 @@ def counts_of(request: StepRequest, allocation: Sequence[AllocationLine]) -> Cou
     per_node, tasks = request.ntasks_per_node, request.num_tasks
     if not tasks and request.cpus_per_task and not per_node:  # as many as the job has processors for
         tasks = sum(one.cpus // request.cpus_per_task for one in allocation)
-    tasks = tasks or least * max(per_node, 1)
-    packs = request.distribution.packs and not request.overcommit
-    if packs and not request.wants_nodes:
+    packs_all = request.distribution.packs and not request.wants_nodes
+    tasks = tasks or (per_node if per_node and packs_all else least * max(per_node, 1))
+    if packs_all:
         least = max(len(required), 1)
     if least > tasks:
         warnings.append(f"Warning: can't run {tasks} processes on {least} nodes, setting nnodes to {tasks}")
@@ -173,7 +176,10 @@ def counts_of(request: StepRequest, allocation: Sequence[AllocationLine]) -> Cou
             f"Warning: can't honor --ntasks-per-node set to {per_node} which doesn't match the requested tasks {tasks} "
             f"with the number of requested nodes {least}. Ignoring --ntasks-per-node."
         )
-    return Counts(tasks, least, max(min(most, in_job, tasks), least), required, packs, warnings)
+        per_node = 0
+    most = max(min(most, in_job, tasks), least)
+    packs = request.distribution.packs and not request.overcommit
+    return Counts(tasks, least, most, required, packs, per_node, warnings)
 
 
 def _check_nodes(request: StepRequest, least: int, names: Sequence[str]) -> None:
@@ -237,15 +243,17 @@ def _distribution(request: StepRequest, tasks: int, nodes: int) -> str:
     return request.distribution.kind or ("cyclic" if tasks <= nodes else "block")
 
 
-def _distribute(request: StepRequest, room: Sequence[int], tasks: int) -> list[int]:
+def _distribute(request: StepRequest, room: Sequence[int], counts: Counts) -> list[int]:
     """Give the node of each task."""
+    tasks = counts.tasks
     kind = _distribution(request, tasks, len(room))
+    if kind == "block" and request.distribution.packs:
+        return _one_by_one(room, tasks, counts.per_node)
+    if counts.per_node:
+        room = [min(number, counts.per_node) for number in room]
     if kind == "plane":
         return _in_planes(room, tasks, max(request.distribution.plane_size, 1))
-    if kind == "block" and request.distribution.packs:
-        return _one_by_one(room, tasks, request.ntasks_per_node)
-    in_turn = _in_turn(room, tasks)
-    return in_turn if kind == "cyclic" else sorted(in_turn)
+    return _in_turn(room, tasks, early=True) if kind == "cyclic" else sorted(_in_turn(room, tasks))
 
 
 def _one_by_one(room: Sequence[int], tasks: int, most: int) -> list[int]:
@@ -267,10 +275,17 @@ def _one_by_one(room: Sequence[int], tasks: int, most: int) -> list[int]:
     return places
 
 
-def _in_turn(room: Sequence[int], tasks: int) -> list[int]:
-    """Give each node a task in turn as long as it has room for one more; then, overcommitted, again each in turn."""
+def _in_turn(room: Sequence[int], tasks: int, *, early: bool = False) -> list[int]:
+    """Give each node a task in turn as long as it has room for one more; then, if need be, again each in turn.
+
+    Args:
+        room: For how many tasks there is room on each.
+        tasks: The number of tasks.
+        early: Whether, if there is not enough room, the last turn in which a node has some is already for all.
+    """
     room = [max(number, 1) for number in room]
-    places = [index for turn in range(max(room)) for index, number in enumerate(room) if number > turn][:tasks]
+    turns = max(room) - (early and sum(room) < tasks)
+    places = [index for turn in range(turns) for index, number in enumerate(room) if number > turn][:tasks]
     further = cycle(range(len(room)))
     return places + [next(further) for _ in range(tasks - len(places))]
 
@@ -285,6 +300,6 @@ def _in_planes(room: Sequence[int], tasks: int, size: int) -> list[int]:
             share = min(size, number, tasks - len(places) - kept)
             places += [index] * share
             left[index] -= share
-        if not any(left):  # overcommitted
-            left = [max(number, 1) for number in room]
+        if not any(left):  # overcommitted: from now on as many as there are
+            left = [tasks] * len(room)
     return places

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
 from rota.commands.script_environment import exported
-from rota.commands.submission import join_path
-from rota.controller.run_environment import VISIBLE, expand, run_environment
+from rota.commands.submission import join_path, quietness
+from rota.controller.run_environment import OWN_JOB, VISIBLE, expand, run_environment
 from rota.controller.steps.environment import gpu_environment, node_environment, step_environment
 from rota.model.bounds import MOST_NODES, count_numbers, quoted
 
@@ -23,9 +24,13 @@ if TYPE_CHECKING:
 
 #: Ways in which the tasks of MPI programs learn of each other.
 MPI_TYPES = ("none", "pmi2", "pmix")
+#: Patterns in the names of files of one task, or of those on one node.
+_OF_TASKS = re.compile(r"%\d*[tnN]")
 #: Variables that belong to the process that had them: it may be a task of an MPI program.
-_NOT_HANDED_ON = {"SLURM_TASK_PID", "SLURM_JOB_GPUS", "ROTA_STATE", "PMI_FD", "PMI_JOBID", "PMI_RANK", "PMI_SIZE"}
+_NOT_HANDED_ON = {"SLURM_TASK_PID", "ROTA_STATE", OWN_JOB, "PMI_FD", "PMI_JOBID", "PMI_RANK", "PMI_SIZE"}
 _NOT_HANDED_ON |= {"PMIX_NAMESPACE", "PMIX_RANK"}
+#: Variables of a job that its steps have from ``srun`` alone: in a batch script it has them.
+_FROM_SRUN = ("SLURM_JOB_GPUS", "SLURM_MEM_PER_CPU", "SLURM_NODE_ALIASES")
 
 
 def step_spec(
@@ -65,10 +70,16 @@ def step_spec(
         for name in (*VISIBLE, "SLURM_GPUS_ON_NODE"):
             environment.pop(name, None)
             of_job.pop(name, None)
-    of_job["SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0"] = of_job["SLURM_JOB_CPUS_PER_NODE"]
+    for name in _FROM_SRUN:
+        if name not in environment:
+            of_job.pop(name, None)
+    if OWN_JOB not in call.environment:
+        of_job["SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0"] = of_job["SLURM_JOB_CPUS_PER_NODE"]
     if mpi != "none":
         of_job["SLURM_MPI_TYPE"] = mpi
     env = {**environment, **of_job, **step_environment(int(step.step_id), request, layout, call.umask)}
+    if OWN_JOB in call.environment and "distribution" not in texts:
+        env.pop("SLURM_DISTRIBUTION", None)
     tasks = [
         {
             "node": layout.node_of_task[task],
@@ -81,7 +92,7 @@ def step_spec(
         }
         for task in range(len(layout.node_of_task))
     ]
-    files = _Files(run, step.step_id, layout, join_path(call.work_dir, texts.get("chdir", "")))
+    files = _Files(run, step.step_id, layout, (call.work_dir, join_path(call.work_dir, texts.get("chdir", ""))))
     stdout = files.output(texts.get("output", ""))
     return {
         "key": call.key,
@@ -95,11 +106,12 @@ def step_spec(
         "stdin": files.input(texts.get("input", "")),
         "stdout": stdout,
         "stderr": files.output(texts["error"]) if texts.get("error") else stdout,
+        "merged": not texts.get("error"),
         "append": texts.get("open-mode", "").startswith("a"),
         "label": "label" in texts,
         "unbuffered": "unbuffered" in texts,
         "pty": "pty" in texts,
-        "quiet": "quiet" in texts,
+        "quiet": quietness(texts),
         "quit_on_interrupt": bool({"quit-on-interrupt", "disable-status"} & texts.keys()),
         "kill_on_bad_exit": bool(int(texts.get("kill-on-bad-exit", config.get("KillOnBadExit", "0")) or 1)),
         "wait": int(texts.get("wait", "") or 0),
@@ -110,19 +122,26 @@ def step_spec(
 
 
 class _Files:
-    """The files of a step's tasks."""
+    """The files of a step's tasks.
 
-    def __init__(self, run: Run, step_id: str, layout: Layout, directory: str) -> None:
+    Args:
+        run: The run of its job.
+        step_id: Its id.
+        layout: Where its tasks run.
+        directories: That of ``srun``, in which files of all tasks are, and that of the tasks, for files of one.
+    """
+
+    def __init__(self, run: Run, step_id: str, layout: Layout, directories: tuple[str, str]) -> None:
         self._run = run
         self._step_id = step_id
         self._layout = layout
-        self.directory = directory
+        self._common, self.directory = directories
 
     def output(self, text: str) -> Any:
         """Say where output goes: ``all``, ``none``, the number of a task, a path, or a path for each task."""
         if text in {"", "all", "none"}:
             return text or "all"
-        if text.isascii() and text.isdigit():
+        if text.isascii() and text.isdigit() and int(text) < len(self._layout.node_of_task):
             return int(text)
         paths = [self._path(text, task) for task in range(len(self._layout.node_of_task))]
         return paths[0] if len(set(paths)) == 1 else paths
@@ -133,8 +152,10 @@ class _Files:
 
     def _path(self, text: str, task: int) -> str:
         index = self._layout.node_of_task[task]
-        more = {"s": self._step_id, "t": str(task), "n": str(index)}
-        return join_path(self.directory, expand(text, self._run.job, self._layout.nodes[index], more))
+        step_id = self._step_id
+        more = {"J": f"{self._run.job.job_id}.{step_id}", "s": step_id, "t": str(task), "n": str(index)}
+        directory = self.directory if _OF_TASKS.search(text) else self._common
+        return join_path(directory, expand(text, self._run.job, self._layout.nodes[index], more))
 
 
 def read_programs(text: str, path: str, tasks: int) -> list[tuple[str, ...]]:
