@@ -41,14 +41,22 @@ def test_a_job_submitted_held_is_the_users_to_release() -> None:
         assert (rota.state(job), job.eligible_time) == (JobState.RUNNING, 10)
 
 
-def test_when_a_job_was_first_eligible_is_kept() -> None:
+def _set_priority_0(rota: Harness, job: Job) -> None:
+    rota.send(ev.UpdateJob(job_id=job.job_id, changes={"priority": 0}))
+
+
+@pytest.mark.parametrize("hold", [Harness.hold, _set_priority_0])
+def test_a_job_that_is_released_is_eligible_anew(hold: Callable[[Harness, Job], None]) -> None:
+    """So ``EligibleTime`` and ``AccrueTime`` of Slurm 22.05.8: Unknown as long as the job is held."""
     with Harness() as rota:
         rota.submit(cpus=4)
         job = rota.submit(cpus=4)
-        rota.hold(job)
+        assert job.eligible_time == 0
+        hold(rota, job)
+        assert job.eligible_time is None
         rota.wait(50)
         rota.release(job)
-        assert job.eligible_time == 0
+        assert job.eligible_time == 50
 
 
 def test_releasing_a_job_that_is_not_held_changes_nothing() -> None:

@@ -128,7 +128,9 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
         cluster.reservations.left(before)
     if "priority" in changes and spec.priority is not None:
         job.priority, job.admin_priority = spec.priority, True
-        job.reason = Reason.JOB_HELD_ADMIN if spec.priority == 0 else Reason.NONE
+        job.reason = Reason.NONE
+        if spec.priority == 0:
+            job.reason, job.eligible_time = Reason.JOB_HELD_ADMIN, None
     if job.priority:
         life.priorities.ask(job)
     cluster.queue.insert(job)
