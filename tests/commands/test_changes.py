@@ -103,7 +103,8 @@ def test_message_is_slurms(command: str) -> None:
         ("scancel 12", ScancelRequest(jobs=(JobId(12),))),
         ("scancel 7_3 8", ScancelRequest(jobs=(JobId(7, (3,)), JobId(8)))),
         ("scancel '7_[1-3,9]'", ScancelRequest(jobs=(JobId(7, (1, 2, 3, 9), bracketed=True),))),
-        ("scancel 7.0 8.batch", ScancelRequest(jobs=(JobId(7, step="0"), JobId(8, step="batch")))),
+        ("scancel 7.0 8.12", ScancelRequest(jobs=(JobId(7, step="0"), JobId(8, step="12")))),
+        ("scancel 7_,8.", ScancelRequest(jobs=(JobId(7, (0,)), JobId(8, step="0")))),
         ("scancel 1 --signal SIGUSR2", ScancelRequest(jobs=(JobId(1),), signal=12)),
         ("scancel --signal=TERM -b 1", ScancelRequest(jobs=(JobId(1),), signal=15, batch=True)),
         ("scancel -s 2 -f 1", ScancelRequest(jobs=(JobId(1),), signal=2, full=True)),
@@ -119,6 +120,24 @@ def test_message_is_slurms(command: str) -> None:
 )
 def test_scancel(command: str, expected: ScancelRequest) -> None:
     assert parse(command) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "named"),
+    [
+        *((word, word) for word in ("5_[", "5.x", "5_x", "5_[1", "5_[]", "5_[x]", "5_1x", "5x", "0", "5_-1", "5.-1")),
+        *((word, word) for word in ("5.batch", "5.extern", "5.batchx", "5.batch.0", "5_1_2", "5.0.0", "5 6", ",5")),
+        ("", ""),
+        ("5,", ""),
+        ("5,,6", ",6"),
+        ("5_[1-2],,6", ",6"),
+    ],
+)
+def test_scancel_of_what_is_no_id(word: str, named: str) -> None:
+    """As Slurm 22.05.8 says it, which then cancels nothing."""
+    with pytest.raises(UsageError) as error:
+        parse_scancel([word, "7"], {}, "ann")
+    assert (error.value.err, error.value.code) == (f"scancel: error: Invalid job id {named}\n", 1)
 
 
 @pytest.mark.parametrize(
