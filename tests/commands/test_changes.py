@@ -171,12 +171,12 @@ def test_scancel_of_what_is_no_id(word: str, named: str) -> None:
             JobUpdate(jobs=(JobId(7),), switches=2, switch_wait=20),
         ),
         (
-            "update job=7_2 numnodes=2-4 minmemorynode=2G dependency= requeue=no",
+            "update job=7_2 numnodes=2-4 minmemorynode=2G dependency= requeue=0",
             JobUpdate(
                 jobs=(JobId(7, (2,)),), min_nodes=2, max_nodes=4, mem_per_node=2048, dependency="", requeue=False
             ),
         ),
-        ("update jobname=x priority=top", JobUpdate(of_name="x", priority=2**32 - 3)),
+        ("update jobname=x priority=7", JobUpdate(of_name="x", priority=7)),
         ("update jobid=1 jobname=x", JobUpdate(jobs=(JobId(1),), name="x")),
         ("update jobid=1 starttime=now+1hour", JobUpdate(jobs=(JobId(1),), start_time=NOW + 3600)),
         ("update jobid=1 comment='a b=c'", JobUpdate(jobs=(JobId(1),), comment="a b=c")),

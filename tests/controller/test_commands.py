@@ -127,7 +127,9 @@ def test_signals(cluster: LiveCluster) -> None:
     assert cluster.ended()[job_id]["exit_code"] == 3
 
 
-@pytest.mark.parametrize(("words", "got"), [("-b", "script\n"), ("-b -f", "child\nscript\n"), ("-f", "child\nscript\n")])
+@pytest.mark.parametrize(
+    ("words", "got"), [("-b", "script\n"), ("-b -f", "child\nscript\n"), ("-f", "child\nscript\n")]
+)
 def test_whom_a_signal_reaches(cluster: LiveCluster, words: str, got: str) -> None:
     """As in Slurm 22.05.8, where the second option counts."""
     wait = "while :; do sleep 0.1; done"

@@ -27,7 +27,7 @@ _HAVE_RESOURCES = frozenset((JobState.RUNNING, JobState.SUSPENDED))
 _NOT_IN_PARTITION = message_of(Errno.REQUESTED_PART_CONFIG_UNAVAILABLE, "")[0]
 #: What is said of a job that has to wait, besides that: of other reasons Slurm says nothing, and ``sbatch`` of none.
 _HINTS = {
-    Reason.JOB_HELD_USER: "Job is in held state, pending scheduler release",
+    Reason.JOB_HELD_USER: message_of(Errno.JOB_HELD, "")[0],
     Reason.PARTITION_CONFIG: _NOT_IN_PARTITION,
     Reason.PARTITION_DOWN: "Partition in DOWN state",
     Reason.PARTITION_NODE_LIMIT: _NOT_IN_PARTITION,

@@ -380,6 +380,7 @@ _HAD_TO_END = frozenset({"CANCELLED", "DEADLINE", "NODE_FAIL", "PREEMPTED", "TIM
 def _derived(row: Row) -> str:
     return "{}:{}".format(*derived_exit_code(row.record))
 
+
 def _layout(row: Row) -> str:
     """Give how tasks are distributed if ``srun`` was not told: cyclic if there are no more than nodes."""
     step = row.step

@@ -3,7 +3,8 @@
 As root, with the nodes, partitions and licenses of ``test_job_updates.py``, an account phys that root is not in, and a
 QOS urgent that root may use: ``python job_updates.py <asked.txt >job_updates.txt``. What is asked is a line each, of
 words divided by ``!``, and ``@`` stands for the id of the job. A line of the answer is the state of the job, what was
-asked, the exit status, what was said, and the keys of ``scontrol show job`` that have changed.
+asked, the exit status, what was said, and the keys of ``scontrol show job`` that have changed, without what is empty
+at its end.
 """
 
 from __future__ import annotations
@@ -38,14 +39,28 @@ def changed(before: dict[str, str], after: dict[str, str], job: str) -> str:
 
 
 def _run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)  # noqa: S603
+    return subprocess.run(words, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
 
 def submitted(state: str) -> list[str]:
     """Give the command that submits a job of either state."""
     script = "sleep 300" if state == "RUNNING" else "true"
     held = [] if state == "RUNNING" else ["-H"]
-    return ["sbatch", "--parsable", "-D", "/tmp", "-o", "/dev/null", "-J", "first", "-n2", "-t50", *held, "--wrap", script]
+    return [
+        "sbatch",
+        "--parsable",
+        "-D",
+        "/tmp",  # noqa: S108 - so it is in the recording
+        "-o",
+        "/dev/null",
+        "-J",
+        "first",
+        "-n2",
+        "-t50",
+        *held,
+        "--wrap",
+        script,
+    ]
 
 
 def _show(job: str) -> dict[str, str]:
@@ -64,8 +79,10 @@ def _main() -> None:
             before = _show(job)
             done = _run(*words_of(one, job))
             said = re.sub(rf"\b{job}\b", "@", (done.stdout + done.stderr).strip()).replace("\n", " / ")
-            print(state, one, done.returncode, said, changed(before, _show(job), job), sep=" | ", flush=True)
-            if not done.returncode:  # the next one is asked of another job
+            effect = changed(before, _show(job), job)
+            row = " | ".join((state, one, str(done.returncode), said, effect))
+            sys.stdout.write(re.sub(r"( \|\s*)+$", "", row) + "\n")
+            if effect or not done.returncode:  # the next one is asked of another job
                 _run("scancel", job)
                 while _show(job).get("JobState") in {"RUNNING", "COMPLETING"}:
                     time.sleep(0.1)

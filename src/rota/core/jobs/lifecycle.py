@@ -164,6 +164,8 @@ class Lifecycle:
             return
         job.hold_all_records()
         job.eligible_time = None
+        if 0 < job.spec.begin_time <= self.state.now:  # it does not tell any more when the job will be
+            job.spec = job.spec._replace(begin_time=0)
         self.queue.reconsider_with(job, Reason.JOB_HELD_USER if by_user else Reason.JOB_HELD_ADMIN)
 
     def release(self, job: Job, *, by_user: bool = False) -> None:
