@@ -16,10 +16,11 @@ from slurm.release import as_upstream
 
 from rota.commands.getopt import UsageError
 from rota.commands.job_ids import JobId
+from rota.commands.node_update import NodeUpdate
 from rota.commands.partition_update import PartitionUpdate
 from rota.commands.scancel import ScancelRequest, parse_scancel
 from rota.commands.scontrol import Change, JobsRequest, Other, Show, parse_scontrol
-from rota.commands.scontrol_update import JobUpdate, LimitChange, NodeUpdate
+from rota.commands.scontrol_update import JobUpdate, LimitChange
 
 NOW = 1_795_365_600
 

@@ -1,4 +1,4 @@
-"""``scontrol update`` of jobs, nodes and partitions: words ``Key=value``, keys in any case.
+"""``scontrol update`` of jobs, nodes and partitions: words ``Key=value``, keys in any case. Here are those of jobs.
 
 For jobs a key and its value may also be two words, as in ``scontrol update job 17 name=x``.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rota.commands.getopt import UsageError
 from rota.commands.job_ids import parse_job_ids
 from rota.commands.moments import parse_slurm_time
+from rota.commands.node_update import NodeUpdate, abbreviates, parse_node
 from rota.commands.option_values import MOST
 from rota.commands.partition_update import PartitionUpdate, parse_partition
 from rota.config.hostlist import expand_hostlist
@@ -30,7 +31,6 @@ _NODES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 #: Nice values are within this.
 _MOST_NICE = 2**31 - 3
 _NICE = 100
-_NODE_STATES = ("NORESP", "DRAIN", "FAIL", "FUTURE", "RESUME", "POWER_DOWN", "POWER_UP", "UNDRAIN", "DOWN", "IDLE")
 
 
 class LimitChange(NamedTuple):
@@ -108,21 +108,6 @@ class JobUpdate:
     mail_type: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeUpdate:
-    """Changes of nodes; ``None``: not changed."""
-
-    #: A hostlist, which the controller expands for those who may change nodes.
-    nodes: str = ""
-    #: In upper case: DRAIN, DOWN, RESUME, UNDRAIN, IDLE, FAIL …
-    state: str | None = None
-    reason: str | None = None
-    comment: str | None = None
-    extra: str | None = None
-    weight: int | None = None
-    features: str | None = None
-
-
 def parse_update(
     words: Sequence[str], now: int, utc_offset: Callable[[int], int]
 ) -> JobUpdate | NodeUpdate | PartitionUpdate:
@@ -136,11 +121,11 @@ def parse_update(
     named = {key.lower() for _, key, _, equals in pairs if equals}
     if keys & {"job", "jobid", "jobname"}:
         return _job(_paired(words), now, utc_offset)
-    if any(_abbreviates(key, "nodename", 3) for key in keys):
-        return _node(pairs)
+    if any(abbreviates(key, "nodename", 3) for key in keys):
+        return parse_node(pairs)
     if named & JOB_KEYS:
         return _job(_paired(words), now, utc_offset)
-    if any(_abbreviates(key, "partitionname", 2) for key in named):
+    if any(abbreviates(key, "partitionname", 2) for key in named):
         return parse_partition(words)
     raise UsageError(
         "No valid entity in update command\n"
@@ -150,10 +135,6 @@ def parse_update(
 
 #: Keys of an update that is one of jobs.
 JOB_KEYS = frozenset({"jobid", "job", "jobname", "name"})
-
-
-def _abbreviates(key: str, name: str, least: int) -> bool:
-    return len(key) >= least and name.startswith(key)
 
 
 def _paired(words: Sequence[str]) -> Iterable[tuple[str, str, str, bool]]:
@@ -225,7 +206,7 @@ def _are_mail_types(text: str) -> bool:
 
 def _full(key: str) -> str:
     """Write out a key that may be abbreviated."""
-    return next((name for name, least in _LEAST.items() if _abbreviates(key, name, least)), key)
+    return next((name for name, least in _LEAST.items() if abbreviates(key, name, least)), key)
 
 
 def _ids(text: str) -> tuple[JobId, ...]:
@@ -253,26 +234,22 @@ def _least_limit(text: str) -> LimitChange:
     return _limit(text)
 
 
-def _delay(text: str) -> dict[str, int]:
-    """Check a time that has no effect: nodes are not started for jobs."""
-    parse_time_seconds(text)
-    return {}
+def _without_effect(read: Callable[[str], Any]) -> Callable[[str], dict[str, int]]:
+    """Give what checks a value and changes nothing: nodes are not started for jobs."""
 
+    def check(text: str) -> dict[str, int]:
+        read(text)
+        return {}
 
-def _reboot(text: str) -> dict[str, int]:
-    """Check whether nodes are to be started anew, which they are not."""
-    _flag(text)
-    return {}
+    return check
 
 
 def _cpu_counts(text: str) -> int:
     """Parse a number, or the least and the largest: a job gets the least."""
     least, dash, most = text.partition("-")
     if not least.isdigit() or (dash and not most.isdigit()):
-        raise UsageError(
-            f'scontrol: error: Invalid numeric value "{text}" for NumCPUs.\n'
-            f"scontrol: error: Invalid NumCPUs value: {text}\n"
-        )
+        said = f'Invalid numeric value "{text}" for NumCPUs.\nscontrol: error: Invalid NumCPUs value: {text}\n'
+        raise UsageError(f"scontrol: error: {said}")
     number = _number(least)
     if not number or (dash and _number(most) < number):
         raise ValueError(text)
@@ -289,10 +266,6 @@ def _positive(text: str) -> int:
     if not (number := _number(text)):
         raise ValueError(text)
     return number
-
-
-def _priority(text: str) -> int:
-    return _number(text)
 
 
 def _nice(text: str) -> int:
@@ -399,7 +372,7 @@ _VALUES: dict[str, tuple[str, Callable[[str], Any], str]] = {
     "arraytaskthrottle": ("array_throttle", _number, "ArrayTaskThrottle"),
     "contiguous": ("contiguous", _flag, "Contiguous"),
     "cpuspertask": ("cpus_per_task", _positive, "CPUsPerTask"),
-    "delayboot": ("", _delay, "DelayBoot"),
+    "delayboot": ("", _without_effect(parse_time_seconds), "DelayBoot"),
     "mincpusnode": ("min_cpus_per_node", _number, "MinCPUsNode"),
     "minmemorycpu": ("mem_per_cpu", _memory, "MinMemoryCPU"),
     "minmemorynode": ("mem_per_node", _memory, "MinMemoryNode"),
@@ -409,8 +382,8 @@ _VALUES: dict[str, tuple[str, Callable[[str], Any], str]] = {
     "numnodes": ("", _node_counts, "NumNodes"),
     "numtasks": ("num_tasks", _number, "NumTasks"),
     "oversubscribe": ("oversubscribe", _flag, "OverSubscribe"),
-    "priority": ("priority", _priority, "Priority"),
-    "reboot": ("", _reboot, "reboot"),
+    "priority": ("priority", _number, "Priority"),
+    "reboot": ("", _without_effect(_flag), "reboot"),
     "reqcores": ("cores_per_socket", _number, "ReqCores"),
     "reqnodes": ("", _node_counts, "ReqNodes"),
     "reqprocs": ("num_tasks", _number, "ReqProcs"),
@@ -424,59 +397,3 @@ _VALUES: dict[str, tuple[str, Callable[[str], Any], str]] = {
     "timemin": ("time_min", _least_limit, "TimeMin"),
     "wait-for-switch": ("switch_wait", _number, "wait-for-switch"),
 }
-
-
-# ---- nodes ------------------------------------------------------------------------------------------------------
-
-
-#: Keys of updates of nodes, and the fewest letters of each.
-_OF_NODES = {
-    "nodename": 3,
-    "state": 1,
-    "reason": 1,
-    "comment": 2,
-    "extra": 1,
-    "features": 1,
-    "availablefeatures": 3,
-    "activefeatures": 3,
-    "weight": 1,
-}
-
-
-def _node(pairs: Iterable[tuple[str, str, str, bool]]) -> NodeUpdate:
-    changes: dict[str, Any] = {}
-    for word, key, value, equals in pairs:
-        low = next((one for one, least in _OF_NODES.items() if _abbreviates(key.lower(), one, least)), "")
-        if not equals:
-            raise UsageError(f"scontrol: error: Invalid input: {word}  Request aborted\nslurm_update error: No error\n")
-        if low == "nodename":
-            changes["nodes"] = value
-        elif low == "state":
-            changes["state"] = _node_state(word, value)
-        elif low in {"reason", "comment", "extra"}:
-            changes[low] = value
-        elif low in {"features", "availablefeatures", "activefeatures"}:
-            changes["features"] = value
-        elif low == "weight":
-            if not re.fullmatch(r"\d{1,9}", value, re.ASCII):
-                what = "less than zero" if re.fullmatch(r"-\d{1,9}", value, re.ASCII) else "not a valid number"
-                raise UsageError(f"scontrol: error: Weight value ({value}) is {what}\nNo changes specified\n")
-            changes["weight"] = int(value)
-        else:
-            raise UsageError(f"Update of this parameter is not supported: {word}\nRequest aborted\n")
-    if len(changes) < 2:
-        raise UsageError("No changes specified\n")
-    if changes.get("state") in {"DOWN", "DRAIN", "FAIL"} and not changes.get("reason"):
-        raise UsageError("You must specify a reason when DOWNING or DRAINING a node. Request denied\n")
-    return NodeUpdate(**changes)
-
-
-def _node_state(word: str, value: str) -> str:
-    state = next((one for one in _NODE_STATES if len(value) > 2 and one.startswith(value.upper())), None)
-    if state is None:
-        raise UsageError(
-            f"Invalid input: {word}\nRequest aborted\n"
-            "Valid states are: NoResp DRAIN FAIL FUTURE RESUME POWER_DOWN POWER_UP UNDRAIN\n"
-            "Not all states are valid given a node's prior state\n"
-        )
-    return state

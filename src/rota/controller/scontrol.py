@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from rota.commands.host_file import MOST_BYTES
 from rota.commands.job_ids import JobId, parse_job_id
 from rota.commands.lists import split_list
+from rota.commands.node_update import NodeUpdate
 from rota.commands.partition_update import PartitionUpdate
 from rota.commands.scontrol import Change, JobsRequest, Other, Show, parse_scontrol
-from rota.commands.scontrol_update import JobUpdate, NodeUpdate
+from rota.commands.scontrol_update import JobUpdate
 from rota.commands.slurm_messages import message_of
 from rota.config.hostlist import expand_hostlist
 from rota.controller.child import ChildError, from_child
