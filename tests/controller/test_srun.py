@@ -221,6 +221,29 @@ def test_exit_codes_of_the_steps_of_a_job_that_is_cancelled(
     assert found == f"{kept}\n"
 
 
+@pytest.mark.parametrize(
+    ("command", "ended"),
+    [
+        (("srun", "bash", "-c", "kill -9 $$"), "FAILED JobLaunchFailure 0:9"),
+        (("srun", "bash", "-c", "kill -USR1 $$"), "FAILED JobLaunchFailure 0:10"),
+        (("srun", "-n2", "bash", "-c", "exit $((SLURM_PROCID+3))"), "FAILED NonZeroExitCode 4:0"),
+        (("salloc", "bash", "-c", "kill -9 $$"), "FAILED JobLaunchFailure 0:9"),
+        (("salloc", "bash", "-c", "exit 147"), "FAILED NonZeroExitCode 147:0"),
+    ],
+)
+def test_a_job_ends_as_its_command_does(cluster: LiveCluster, command: tuple[str, ...], ended: str) -> None:
+    """As Slurm 22.05.8 shows it."""
+    before = {*cluster.ended()}
+    cluster.run(*command, check=False)
+    cluster.idle()
+    (job_id,) = cluster.ended().keys() - before
+    shown = cluster.run("scontrol", "-o", "show", "job", str(job_id)).stdout
+    assert [re.findall(rf" {key}=(\S+)", shown)[0] for key in ("JobState", "Reason", "ExitCode")] == ended.split()
+    *_, code = ended.split()
+    told = cluster.run("sacct", "-nPXj", str(job_id), "-o", "ExitCode").stdout
+    assert told == f"{code.replace('147', '19')}\n"
+
+
 def _steps_text(cluster: LiveCluster, job_id: int) -> str:
     return cluster.run("squeue", "-h", "-s", "-j", str(job_id), "-o", "%j").stdout
 

@@ -45,18 +45,21 @@ def _set_priority_0(rota: Harness, job: Job) -> None:
     rota.send(ev.UpdateJob(job_id=job.job_id, changes={"priority": 0}))
 
 
+@pytest.mark.parametrize(("flags", "seen"), [("", [0, None, 50]), ("ACCRUE_ALWAYS", [0, 0, 0])])
 @pytest.mark.parametrize("hold", [Harness.hold, _set_priority_0])
-def test_a_job_that_is_released_is_eligible_anew(hold: Callable[[Harness, Job], None]) -> None:
-    """So ``EligibleTime`` and ``AccrueTime`` of Slurm 22.05.8: Unknown as long as the job is held."""
-    with Harness() as rota:
+def test_when_a_job_that_was_held_is_eligible(
+    hold: Callable[[Harness, Job], None], flags: str, seen: list[int | None]
+) -> None:
+    """``EligibleTime`` and ``AccrueTime`` of Slurm 22.05.8: Unknown as long as the job is held, and then anew."""
+    with Harness(cluster(cpus=4, PriorityFlags=flags)) as rota:
         rota.submit(cpus=4)
         job = rota.submit(cpus=4)
-        seen = [job.eligible_time]
+        found = [job.eligible_time]
         hold(rota, job)
-        seen.append(job.eligible_time)
+        found.append(job.eligible_time)
         rota.wait(50)
         rota.release(job)
-        assert [*seen, job.eligible_time] == [0, None, 50]
+        assert [*found, job.eligible_time] == seen
 
 
 def test_releasing_a_job_that_is_not_held_changes_nothing() -> None:

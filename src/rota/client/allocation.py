@@ -32,6 +32,8 @@ _CREDENTIALS = 12
 _FILE = 4
 #: Signals by which the command of ``salloc`` may end with success.
 _QUIET = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
+#: Signals by which jobs may end.
+_ENDING = range(signal.SIGHUP, signal.SIGTERM + 1)
 #: Seconds in which the controller may say why an allocation was taken away.
 _WHY = 1.0
 
@@ -89,6 +91,8 @@ class Server:
         if kind == "hold":
             self._holders.add(end)
         elif kind == "end":
+            if request.get("by_signal"):
+                _end_by(int(request["status"]) - 128)
             return int(request["status"])
         elif kind == "signal":
             for pid, owner in self._commands.items():
@@ -144,6 +148,18 @@ class Server:
                 _tell(self._connections[end], {"status": exit_status(status)})
 
 
+def _end_by(number: int) -> None:
+    """End by a signal, so that the job does; of those that end no process nothing comes."""
+    if number not in _ENDING:
+        return
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
 def serve(path: str) -> int:
     """Be the first process of an allocation; give the exit status. The path is that of the directory of the job."""
     listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -173,7 +189,8 @@ def main(data: bytes, controller: _socket.socket) -> int:
     if spec["hold"]:
         if spec["command"] == "salloc" and not ended.is_revoked:
             _say(spec, f"Relinquishing job allocation {spec['job']}")
-        _tell(server, {"do": "end", "status": ended.status})
+        by_signal = spec["command"] == "srun" or ended.by_signal
+        _tell(server, {"do": "end", "status": ended.status, "by_signal": by_signal and ended.status > 128})
         over.wait()
     return ended.told
 
@@ -183,13 +200,14 @@ class _Ended:
 
     Args:
         status: Its exit status, as a shell gives it.
-        told: What is told of it; ``None``: the same.
+        told: What is told of it if it was ended by a signal; ``None``: it was not.
         is_revoked: Whether its allocation was taken away before.
     """
 
     def __init__(self, status: int, told: "int | None" = None, *, is_revoked: bool = False) -> None:
         self.status = status
         self.told = status if told is None else told
+        self.by_signal = told is not None
         self.is_revoked = is_revoked
 
 

@@ -149,7 +149,7 @@ class Lifecycle:
             self.runs.finish(job)
 
     def hold(self, job: Job, *, by_user: bool = False, replace: bool = False) -> None:
-        """Hold a pending job; when it is released, it is eligible anew.
+        """Hold a pending job.
 
         Args:
             job: The job.
@@ -163,9 +163,7 @@ class Lifecycle:
         if by_user and not replace and job.priority == 0 and job.reason is not Reason.JOB_HELD_USER:
             return
         job.hold_all_records()
-        job.eligible_time = None
-        if 0 < job.spec.begin_time <= self.state.now:  # it does not tell any more when the job will be
-            job.spec = job.spec._replace(begin_time=0)
+        self.priorities.held(job)
         self.queue.reconsider_with(job, Reason.JOB_HELD_USER if by_user else Reason.JOB_HELD_ADMIN)
 
     def release(self, job: Job, *, by_user: bool = False) -> None:

@@ -134,7 +134,8 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
         job.priority, job.admin_priority = spec.priority, True
         job.reason = Reason.NONE
         if spec.priority == 0:
-            job.reason, job.eligible_time = Reason.JOB_HELD_ADMIN, None
+            job.reason = Reason.JOB_HELD_ADMIN
+            life.priorities.held(job)
     if job.priority:
         life.priorities.ask(job)
     cluster.queue.insert(job)
