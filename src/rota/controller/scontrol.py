@@ -203,7 +203,7 @@ async def _update_nodes(cluster: Cluster, request: NodeUpdate, uid: int) -> list
     except ValueError:
         return [f"slurm_update error: {message_of(Errno.INVALID_NODE_NAME, '')[0]}"]
     view = cluster.driver.engine.view
-    sets = view.config.node_sets
+    sets = {**view.config.node_sets, **dict.fromkeys(("ALL", "all"), tuple(name for name, _ in view.machine))}
     names = list(dict.fromkeys(node for name in names for node in sets.get(name, (name,))))
     known, drained = {name for name, _ in view.machine}, frozenset(view.names(view.nodes_in(NodeState.DRAIN)))
     there = next((place for place, name in enumerate(names) if name not in known), len(names))
