@@ -146,6 +146,18 @@ def test_all_nodes_are_named_so(cluster: LiveCluster) -> None:
     _update(cluster, "NodeName=ALL", "Comment=")
 
 
+def test_a_node_that_is_up_cannot_resume(cluster: LiveCluster) -> None:
+    """As in Slurm 22.05.8: others do, and what else is asked of it is done."""
+    _update(cluster, "NodeName=n2", "State=DRAIN", "Reason=test")
+    done = _update(cluster, "NodeName=n[1-3]", "State=RESUME", "Reason=x", "Comment=z")
+    assert (done.returncode, done.stderr) == (1, "slurm_update error: Invalid node state specified\n")
+    assert [_shown(cluster, "node", name, "State") for name in ("n1", "n2", "n3")] == ["IDLE"] * 3
+    assert [_shown(cluster, "node", name, "Comment") for name in ("n1", "n2", "n3")] == ["z"] * 3
+    assert _shown(cluster, "node", "n1", "Reason") == ""
+    assert _update(cluster, "NodeName=n1", "State=UNDRAIN").returncode == 0
+    _update(cluster, "NodeName=ALL", "Comment=")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -206,16 +206,19 @@ async def _update_nodes(cluster: Cluster, request: NodeUpdate, uid: int) -> list
     sets = {**view.config.node_sets, **dict.fromkeys(("ALL", "all"), tuple(name for name, _ in view.machine))}
     names = list(dict.fromkeys(node for name in names for node in sets.get(name, (name,))))
     known, drained = {name for name, _ in view.machine}, frozenset(view.names(view.nodes_in(NodeState.DRAIN)))
+    # There is nothing from which these could resume. What else is asked of them is done, but for the reason.
+    up = frozenset(view.names(view.nodes_in(NodeState.UP))) if request.state == "RESUME" else frozenset()
     there = next((place for place, name in enumerate(names) if name not in known), len(names))
     alike: dict[NodeState | None, list[str]] = {}
     for name in names[:there]:  # as in Slurm, those before one that is not there are changed
-        alike.setdefault(_node_state(name, request.state, drained), []).append(name)
+        state = None if name in up else _node_state(name, request.state, drained)
+        alike.setdefault(state, []).append(name)
     for state, (name, *others) in [*alike.items(), *((None, [name]) for name in names[there : there + 1])]:
         event = ev.UpdateNode(
             name=name,
             others=tuple(others),
             state=state,
-            reason=request.reason or "",
+            reason="" if name in up else request.reason or "",
             comment=request.comment,
             extra=request.extra,
             features=features,
@@ -224,6 +227,8 @@ async def _update_nodes(cluster: Cluster, request: NodeUpdate, uid: int) -> list
         )
         if (refused := await cluster.driver.request(event)) is not None:
             return [_sentence(refused)]
+    if up & {*names}:
+        return [f"slurm_update error: {message_of(Errno.INVALID_NODE_STATE, '')[0]}"]
     return []
 
 
