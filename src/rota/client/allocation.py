@@ -13,7 +13,7 @@ import sys
 import time
 
 from rota.client import thin
-from rota.client.processes import exit_status, program_path
+from rota.client.processes import end_by, exit_status, program_path
 from rota.client.small_json import dumps, loads
 
 TYPE_CHECKING = False
@@ -32,8 +32,6 @@ _CREDENTIALS = 12
 _FILE = 4
 #: Signals by which the command of ``salloc`` may end with success.
 _QUIET = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
-#: Signals by which jobs may end.
-_ENDING = range(signal.SIGHUP, signal.SIGTERM + 1)
 #: Seconds in which the controller may say why an allocation was taken away.
 _WHY = 1.0
 
@@ -92,7 +90,7 @@ class Server:
             self._holders.add(end)
         elif kind == "end":
             if request.get("by_signal"):
-                _end_by(int(request["status"]) - 128)
+                end_by(int(request["status"]) - 128)
             return int(request["status"])
         elif kind == "signal":
             for pid, owner in self._commands.items():
@@ -146,18 +144,6 @@ class Server:
             end = self._commands.pop(pid, -1)
             if end in self._connections:
                 _tell(self._connections[end], {"status": exit_status(status)})
-
-
-def _end_by(number: int) -> None:
-    """End by a signal, so that the job does; of those that end no process nothing comes."""
-    if number not in _ENDING:
-        return
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if number != signal.SIGKILL:
-        signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
 
 
 def serve(path: str) -> int:
