@@ -16,10 +16,11 @@ from slurm.release import as_upstream
 
 from rota.commands.getopt import UsageError
 from rota.commands.job_ids import JobId
+from rota.commands.node_update import NodeUpdate
 from rota.commands.partition_update import PartitionUpdate
 from rota.commands.scancel import ScancelRequest, parse_scancel
 from rota.commands.scontrol import Change, JobsRequest, Other, Show, parse_scontrol
-from rota.commands.scontrol_update import JobUpdate, LimitChange, NodeUpdate
+from rota.commands.scontrol_update import JobUpdate, LimitChange
 
 NOW = 1_795_365_600
 
@@ -103,7 +104,8 @@ def test_message_is_slurms(command: str) -> None:
         ("scancel 12", ScancelRequest(jobs=(JobId(12),))),
         ("scancel 7_3 8", ScancelRequest(jobs=(JobId(7, (3,)), JobId(8)))),
         ("scancel '7_[1-3,9]'", ScancelRequest(jobs=(JobId(7, (1, 2, 3, 9), bracketed=True),))),
-        ("scancel 7.0 8.1", ScancelRequest(jobs=(JobId(7, step="0"), JobId(8, step="1")))),
+        ("scancel 7.0 8.12", ScancelRequest(jobs=(JobId(7, step="0"), JobId(8, step="12")))),
+        ("scancel 7_,8.", ScancelRequest(jobs=(JobId(7, (0,)), JobId(8, step="0")))),
         ("scancel 1 --signal SIGUSR2", ScancelRequest(jobs=(JobId(1),), signal=12)),
         ("scancel --signal=TERM -b 1", ScancelRequest(jobs=(JobId(1),), signal=15, batch=True)),
         ("scancel -s 2 -f 1", ScancelRequest(jobs=(JobId(1),), signal=2, full=True)),
@@ -119,6 +121,24 @@ def test_message_is_slurms(command: str) -> None:
 )
 def test_scancel(command: str, expected: ScancelRequest) -> None:
     assert parse(command) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "named"),
+    [
+        *((word, word) for word in ("5_[", "5.x", "5_x", "5_[1", "5_[]", "5_[x]", "5_1x", "5x", "0", "5_-1", "5.-1")),
+        *((word, word) for word in ("5.batch", "5.extern", "5.batchx", "5.batch.0", "5_1_2", "5.0.0", "5 6", ",5")),
+        ("", ""),
+        ("5,", ""),
+        ("5,,6", ",6"),
+        ("5_[1-2],,6", ",6"),
+    ],
+)
+def test_scancel_of_what_is_no_id(word: str, named: str) -> None:
+    """As Slurm 22.05.8 says it, which then cancels nothing."""
+    with pytest.raises(UsageError) as error:
+        parse_scancel([word, "7"], {}, "ann")
+    assert (error.value.err, error.value.code) == (f"scancel: error: Invalid job id {named}\n", 1)
 
 
 @pytest.mark.parametrize(
@@ -152,12 +172,12 @@ def test_scancel(command: str, expected: ScancelRequest) -> None:
             JobUpdate(jobs=(JobId(7),), switches=2, switch_wait=20),
         ),
         (
-            "update job=7_2 numnodes=2-4 minmemorynode=2G dependency= requeue=no",
+            "update job=7_2 numnodes=2-4 minmemorynode=2G dependency= requeue=0",
             JobUpdate(
                 jobs=(JobId(7, (2,)),), min_nodes=2, max_nodes=4, mem_per_node=2048, dependency="", requeue=False
             ),
         ),
-        ("update jobname=x priority=top", JobUpdate(of_name="x", priority=2**32 - 3)),
+        ("update jobname=x priority=7", JobUpdate(of_name="x", priority=7)),
         ("update jobid=1 jobname=x", JobUpdate(jobs=(JobId(1),), name="x")),
         ("update jobid=1 starttime=now+1hour", JobUpdate(jobs=(JobId(1),), start_time=NOW + 3600)),
         ("update jobid=1 comment='a b=c'", JobUpdate(jobs=(JobId(1),), comment="a b=c")),

@@ -127,6 +127,43 @@ def test_signals(cluster: LiveCluster) -> None:
     assert cluster.ended()[job_id]["exit_code"] == 3
 
 
+@pytest.mark.parametrize(
+    ("words", "got"), [("-b", "script\n"), ("-b -f", "child\nscript\n"), ("-f", "child\nscript\n")]
+)
+def test_whom_a_signal_reaches(cluster: LiveCluster, words: str, got: str) -> None:
+    """As in Slurm 22.05.8, where the second option counts."""
+    wait = "while :; do sleep 0.1; done"
+    child = f"bash -c 'trap \"echo child >> got\" USR1; touch child; {wait}' &"
+    script = f"rm -f got child up; trap 'echo script >> got' USR1; {child} touch up; {wait}"
+    job_id = _submit(cluster, script=script)
+    cluster.wait(lambda: all((cluster.directory / name).exists() for name in ("up", "child")))
+    cluster.run("scancel", *words.split(), "-s", "USR1", str(job_id))
+    cluster.wait(lambda: _lines(cluster, "got") >= got.count("\n"))
+    cluster.run("scancel", str(job_id))
+    cluster.idle()
+    assert "".join(sorted((cluster.directory / "got").read_text().splitlines(keepends=True))) == got
+    for name in ("up", "child"):
+        (cluster.directory / name).unlink()
+
+
+def _lines(cluster: LiveCluster, name: str) -> int:
+    path = cluster.directory / name
+    return len(path.read_text().splitlines()) if path.exists() else 0
+
+
+def test_a_signal_for_a_step_that_is_not_there_is_no_error(cluster: LiveCluster) -> None:
+    """As in Slurm 22.05.8; to end such a step is one."""
+    job_id = _submit(cluster)
+    cluster.wait(lambda: _state(cluster, job_id) == "RUNNING")
+    done = [cluster.run("scancel", *words, f"{job_id}.7", check=False) for words in (("-s", "USR1"), ())]
+    assert [(one.returncode, one.stderr) for one in done] == [
+        (0, ""),
+        (225, f"scancel: error: Kill job error on job step id {job_id}: Invalid job id specified\n"),
+    ]
+    done = [cluster.run("scancel", "-s", "0", str(job_id), check=False)]
+    assert [(one.returncode, one.stderr) for one in done] == [(1, "Unknown job signal: 0\n")]
+
+
 def test_tasks_of_an_array(cluster: LiveCluster) -> None:
     job_id = _submit(cluster, "-a", "1-5%2")
     cluster.wait(lambda: _state(cluster, f"{job_id}_2") == "RUNNING")

@@ -111,7 +111,77 @@ def test_files_and_the_wckey_of_a_pending_job(cluster: LiveCluster) -> None:
     assert (cluster.directory / f"changed-{job_id}").read_text() == "it ran\n"
 
 
+def test_requeue_and_nice_of_a_running_job(cluster: LiveCluster) -> None:
+    """As in Slurm 22.05.8; a job that may not be requeued any more is not when its node is lost."""
+    job_id = cluster.submit("-w", "n1", "-o", "/dev/null", "--wrap", "sleep 600")
+    cluster.wait(lambda: _shown(cluster, "job", job_id, "JobState") == "RUNNING")
+    assert _update(cluster, f"JobId={job_id}", "Requeue=0", "Nice=7", "TimeMin=1").returncode == 0
+    assert [_shown(cluster, "job", job_id, key) for key in ("Requeue", "Nice", "TimeMin")] == ["0", "7", "N/A"]
+    _update(cluster, "NodeName=n1", "State=DOWN", "Reason=test")
+    cluster.wait(lambda: job_id in cluster.ended())
+    assert cluster.ended()[job_id]["state"] == "NODE_FAIL"
+    _update(cluster, "NodeName=n1", "State=RESUME")
+
+
+def test_where_the_output_of_a_job_goes_may_change(cluster: LiveCluster) -> None:
+    """What it says on standard error goes there too, as in Slurm 22.05.8."""
+    (cluster.directory / "inner").mkdir()
+    job_id = cluster.submit("-H", "-o", "first", "--wrap", "pwd; echo oops >&2")
+    assert _update(cluster, f"JobId={job_id}", "StdOut=second", "WorkDir=inner").returncode == 0
+    assert _update(cluster, f"JobId={job_id}", "WorkDir=").returncode == 1
+    cluster.run("scontrol", "release", str(job_id))
+    cluster.wait(lambda: job_id in cluster.ended())
+    assert (cluster.directory / "second").read_text() == f"{cluster.directory / 'inner'}\noops\n"
+    assert not (cluster.directory / "first").exists()
+
+
 # ---- nodes ------------------------------------------------------------------------------------------------------
+
+
+def test_all_nodes_are_named_so(cluster: LiveCluster) -> None:
+    """As in Slurm 22.05.8, whose keys may be abbreviated."""
+    for name in ("ALL", "all"):
+        assert _update(cluster, f"nod={name}", f"co=of {name}").returncode == 0
+        assert [_shown(cluster, "node", f"n{number}", "Comment") for number in range(1, 5)] == [f"of {name}"] * 4
+    _update(cluster, "NodeName=ALL", "Comment=")
+
+
+def test_a_node_that_is_up_cannot_resume(cluster: LiveCluster) -> None:
+    """As in Slurm 22.05.8: others do, and what else is asked of it is done."""
+    _update(cluster, "NodeName=n2", "State=DRAIN", "Reason=test")
+    done = _update(cluster, "NodeName=n[1-3]", "State=RESUME", "Reason=x", "Comment=z")
+    assert (done.returncode, done.stderr) == (1, "slurm_update error: Invalid node state specified\n")
+    assert [_shown(cluster, "node", name, "State") for name in ("n1", "n2", "n3")] == ["IDLE"] * 3
+    assert [_shown(cluster, "node", name, "Comment") for name in ("n1", "n2", "n3")] == ["z"] * 3
+    assert _shown(cluster, "node", "n1", "Reason") == ""
+    assert _update(cluster, "NodeName=n1", "State=UNDRAIN").returncode == 0
+    _update(cluster, "NodeName=ALL", "Comment=")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            "node n1 state=drain",
+            "scontrol: error: Invalid input: node  Request aborted\nslurm_update error: No error\n",
+        ),
+        (
+            "nodename=n1 extra=a extra",
+            "scontrol: error: Invalid input: extra  Request aborted\nslurm_update error: No error\n",
+        ),
+        ("nodename=n1 c=x", "Update of this parameter is not supported: c=x\nRequest aborted\n"),
+        ("nodename=n1 av=x", "Update of this parameter is not supported: av=x\nRequest aborted\n"),
+        ("nodename=n1 jobid=7 comment=x", "Update of this parameter is not supported: nodename=n1\nRequest aborted\n"),
+        (
+            "state=resume nodename=n1 partitionname=main",
+            "Update of this parameter is not supported: partitionname=main\nRequest aborted\n",
+        ),
+    ],
+)
+def test_words_that_are_no_update_of_a_node(cluster: LiveCluster, words: str, said: str) -> None:
+    """As Slurm 22.05.8 says it."""
+    done = _update(cluster, *words.split())
+    assert (done.returncode, done.stderr) == (1, said)
 
 
 def test_features_and_weights_of_nodes(cluster: LiveCluster) -> None:

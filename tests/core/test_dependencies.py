@@ -114,6 +114,32 @@ def test_a_job_that_waits_in_vain_is_cancelled_if_that_is_wanted(
         assert job.reason is Reason.DEPENDENCY_NEVER_SATISFIED
 
 
+def test_of_a_job_that_has_waited_in_vain_what_it_waited_for_is_shown() -> None:
+    """As Slurm 22.05.8 does, by ``scontrol show job`` and ``squeue``."""
+    with Harness(cluster(cpus=4)) as rota:
+        failed, ended, runs = rota.submit(), rota.submit(), rota.submit()
+        rota.end(ended)
+        wanted = f"afterok:{runs.job_id}:{failed.job_id}:{ended.job_id}"
+        job = rota.submit(dependency=wanted, kill_on_invalid_dep=True)
+        rota.end(failed, 1)
+        (record,) = (one for one in rota.finished if one.job_id == job.job_id)
+        shown = rota.engine.view.ended(record).dependency
+        assert shown == f"afterok:{runs.job_id}(unfulfilled),afterok:{failed.job_id}(failed)"
+        (record,) = (one for one in rota.finished if one.job_id == failed.job_id)
+        assert rota.engine.view.ended(record).dependency == ""
+
+
+def test_after_a_burst_buffer_is_after_the_end() -> None:
+    """As in a Slurm 22.05.8 without burst buffers."""
+    with Harness(cluster(cpus=4)) as rota:
+        first = rota.submit()
+        job = rota.submit(dependency=f"afterburstbuffer:{first.job_id}")
+        assert where(rota, job) == WAITS
+        assert rota.engine.view.line(job).dependency == f"afterburstbuffer:{first.job_id}(unfulfilled)"
+        rota.end(first, 1)
+        assert job.state is JobState.RUNNING
+
+
 def test_of_a_job_that_waits_in_vain_only_what_is_not_satisfied_is_shown() -> None:
     """As Slurm 22.05.8 does."""
     with Harness(cluster(cpus=4)) as rota:

@@ -41,14 +41,25 @@ def test_a_job_submitted_held_is_the_users_to_release() -> None:
         assert (rota.state(job), job.eligible_time) == (JobState.RUNNING, 10)
 
 
-def test_when_a_job_was_first_eligible_is_kept() -> None:
-    with Harness() as rota:
+def _set_priority_0(rota: Harness, job: Job) -> None:
+    rota.send(ev.UpdateJob(job_id=job.job_id, changes={"priority": 0}))
+
+
+@pytest.mark.parametrize(("flags", "seen"), [("", [0, None, 50]), ("ACCRUE_ALWAYS", [0, 0, 0])])
+@pytest.mark.parametrize("hold", [Harness.hold, _set_priority_0])
+def test_when_a_job_that_was_held_is_eligible(
+    hold: Callable[[Harness, Job], None], flags: str, seen: list[int | None]
+) -> None:
+    """``EligibleTime`` and ``AccrueTime`` of Slurm 22.05.8: Unknown as long as the job is held, and then anew."""
+    with Harness(cluster(cpus=4, PriorityFlags=flags)) as rota:
         rota.submit(cpus=4)
         job = rota.submit(cpus=4)
-        rota.hold(job)
+        found = [job.eligible_time]
+        hold(rota, job)
+        found.append(job.eligible_time)
         rota.wait(50)
         rota.release(job)
-        assert job.eligible_time == 0
+        assert [*found, job.eligible_time] == seen
 
 
 def test_releasing_a_job_that_is_not_held_changes_nothing() -> None:
@@ -261,7 +272,7 @@ def test_licences_of_a_running_job_change_at_once() -> None:
         change(num_cpus=2)
         said = [one.message for one in rota.refused]
         assert "Invalid license specification: lic:4 requested, there are lic:3" in said[0]
-        assert "only its time limit, licences and name can change" in said[1]
+        assert "num_cpus cannot change" in said[1]
         assert rota.engine.view.licenses()[0].used == 3
         change(licenses="")
         rota.wait(100)

@@ -13,7 +13,7 @@ import sys
 import time
 
 from rota.client import thin
-from rota.client.processes import exit_status, program_path
+from rota.client.processes import end_by, exit_status, program_path
 from rota.client.small_json import dumps, loads
 
 TYPE_CHECKING = False
@@ -89,6 +89,8 @@ class Server:
         if kind == "hold":
             self._holders.add(end)
         elif kind == "end":
+            if request.get("by_signal"):
+                end_by(int(request["status"]) - 128)
             return int(request["status"])
         elif kind == "signal":
             for pid, owner in self._commands.items():
@@ -173,7 +175,8 @@ def main(data: bytes, controller: _socket.socket) -> int:
     if spec["hold"]:
         if spec["command"] == "salloc" and not ended.is_revoked:
             _say(spec, f"Relinquishing job allocation {spec['job']}")
-        _tell(server, {"do": "end", "status": ended.status})
+        by_signal = spec["command"] == "srun" or ended.by_signal
+        _tell(server, {"do": "end", "status": ended.status, "by_signal": by_signal and ended.status > 128})
         over.wait()
     return ended.told
 
@@ -183,13 +186,14 @@ class _Ended:
 
     Args:
         status: Its exit status, as a shell gives it.
-        told: What is told of it; ``None``: the same.
+        told: What is told of it if it was ended by a signal; ``None``: it was not.
         is_revoked: Whether its allocation was taken away before.
     """
 
     def __init__(self, status: int, told: "int | None" = None, *, is_revoked: bool = False) -> None:
         self.status = status
         self.told = status if told is None else told
+        self.by_signal = told is not None
         self.is_revoked = is_revoked
 
 

@@ -114,6 +114,22 @@ def exit_status(status: int) -> int:
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
+#: Signals by which jobs may end.
+_ENDING = range(signal.SIGHUP, signal.SIGTERM + 1)
+
+
+def end_by(number: int) -> None:
+    """End by a signal, so that the job does; of those that end no process nothing comes."""
+    if number not in _ENDING:
+        return
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
 def usage(floor: int) -> "dict[str, Any]":
     """Measure what the tasks have used.
 

@@ -72,7 +72,7 @@ class ScancelRequest:
     state: str = ""
     user: str = ""
     wckey: str = ""
-    #: ``-b``: only the batch script is signalled; ``-f``: the script and its children too.
+    #: ``-b``: only the batch script is signalled; ``-f``: the script, its children and steps, also with ``-b``.
     batch: bool = False
     full: bool = False
     #: How often ``-v`` was given; and ``-Q``: nothing is printed about jobs that have ended.
@@ -121,9 +121,9 @@ def parse_scancel(argv: Sequence[str], environ: Mapping[str, str], user: str) ->
     given = {
         key: parsed.last(key) or environ.get(f"SCANCEL_{_VARIABLES.get(key, key).upper()}", "") for key in _FILTERS
     }
-    jobs = tuple(parse_job_ids("scancel", parsed.words, _no_id))
-    if no_step := next((one for one in jobs if one.step and not one.step.isdigit()), None):
-        raise _no_id(str(no_step))
+    jobs = tuple(parse_job_ids("scancel", map(_written_out, parsed.words), _no_id))
+    if refused := next((one for one in jobs if not one.job_id or (one.step and not one.step.isdigit())), None):
+        raise _no_id(str(refused))
     state = given["state"].upper()
     if state and state not in _KNOWN:
         raise UsageError(
@@ -160,6 +160,21 @@ def parse_scancel(argv: Sequence[str], environ: Mapping[str, str], user: str) ->
 _VARIABLES = {"jobname": "name"}
 
 
+def _written_out(ids: str) -> str:
+    """Write out a list of ids as Slurm 22.05 reads it: the task or step of which there is only ``_`` or ``.`` is 0.
+
+    Raises:
+        UsageError: an id is empty. Named is what is left of the list from there on.
+    """
+    flat = _BRACKETS.sub(lambda found: "x" * len(found[0]), ids)
+    if empty := re.search(r"(?:^|(?<=,))(?=,|$)", flat):
+        raise _no_id(ids[empty.start() :])
+    return re.sub(r"(?<=\d)[_.](?=,|$)", r"\g<0>0", ids)
+
+
+_BRACKETS = re.compile(r"\[[^\]]*\]?")
+
+
 def _no_id(word: str) -> UsageError:
     return UsageError(f"scancel: error: Invalid job id {word}\n")
 
@@ -179,7 +194,7 @@ def parse_signal(text: str) -> int:
     Raises:
         UsageError: it is none.
     """
-    if re.fullmatch(r"\d{1,3}", text, re.ASCII):
+    if re.fullmatch(r"\d{1,3}", text, re.ASCII) and int(text):
         return int(text)
     number = signal_number(text.strip())
     if number is None:

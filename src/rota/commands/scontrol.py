@@ -15,7 +15,7 @@ from rota.commands.forms import form_of
 from rota.commands.getopt import NEEDED, Option, UsageError, parse, table
 from rota.commands.job_ids import parse_job_ids
 from rota.commands.partition_update import PartitionUpdate, parse_partition
-from rota.commands.scontrol_update import JOB_KEYS, JobUpdate, NodeUpdate, parse_update
+from rota.commands.scontrol_update import JOB_KEYS, JobUpdate, parse_update
 from rota.commands.update_reservation import NOT_UPDATED
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rota.commands.forms import Form
     from rota.commands.getopt import Parsed
     from rota.commands.job_ids import JobId
+    from rota.commands.node_update import NodeUpdate
 
 _ALONE = "rota has no federation"
 _OPTIONS = table(

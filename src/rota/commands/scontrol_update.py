@@ -1,4 +1,4 @@
-"""``scontrol update`` of jobs, nodes and partitions: words ``Key=value``, keys in any case.
+"""``scontrol update`` of jobs, nodes and partitions: words ``Key=value``, keys in any case. Here are those of jobs.
 
 For jobs a key and its value may also be two words, as in ``scontrol update job 17 name=x``.
 """
@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rota.commands.getopt import UsageError
 from rota.commands.job_ids import parse_job_ids
 from rota.commands.moments import parse_slurm_time
+from rota.commands.node_update import NodeUpdate, abbreviates, parse_node
 from rota.commands.option_values import MOST
 from rota.commands.partition_update import PartitionUpdate, parse_partition
+from rota.config.hostlist import expand_hostlist
 from rota.model.job_spec import YEAR
+from rota.model.mail import parse_mail_types
 from rota.model.units import parse_time_seconds
 
 if TYPE_CHECKING:
@@ -28,9 +31,6 @@ _NODES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 #: Nice values are within this.
 _MOST_NICE = 2**31 - 3
 _NICE = 100
-#: Largest priority; TOP is the same.
-_TOP = 2**32 - 3
-_NODE_STATES = ("NORESP", "DRAIN", "FAIL", "FUTURE", "RESUME", "POWER_DOWN", "POWER_UP", "UNDRAIN", "DOWN", "IDLE")
 
 
 class LimitChange(NamedTuple):
@@ -64,7 +64,13 @@ class JobUpdate:
     num_tasks: int | None = None
     num_cpus: int | None = None
     min_cpus_per_node: int | None = None
+    cpus_per_task: int | None = None
+    ntasks_per_node: int | None = None
+    sockets_per_node: int | None = None
+    cores_per_socket: int | None = None
+    threads_per_core: int | None = None
     #: MiB.
+    tmp_disk: int | None = None
     mem_per_node: int | None = None
     mem_per_cpu: int | None = None
     #: 0: any number of tasks runs at a time.
@@ -85,6 +91,13 @@ class JobUpdate:
     reservation: str | None = None
     licenses: str | None = None
     gres: str | None = None
+    #: GRES as ``gres:gpu:1``: of each node, and of the job, its sockets and tasks.
+    tres_per_node: str | None = None
+    tres_per_job: str | None = None
+    tres_per_socket: str | None = None
+    tres_per_task: str | None = None
+    prefer: str | None = None
+    work_dir: str | None = None
     #: Hostlists.
     required_nodes: str | None = None
     excluded_nodes: str | None = None
@@ -93,21 +106,6 @@ class JobUpdate:
     std_in: str | None = None
     mail_user: str | None = None
     mail_type: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeUpdate:
-    """Changes of nodes; ``None``: not changed."""
-
-    #: A hostlist, which the controller expands for those who may change nodes.
-    nodes: str = ""
-    #: In upper case: DRAIN, DOWN, RESUME, UNDRAIN, IDLE, FAIL …
-    state: str | None = None
-    reason: str | None = None
-    comment: str | None = None
-    extra: str | None = None
-    weight: int | None = None
-    features: str | None = None
 
 
 def parse_update(
@@ -119,15 +117,16 @@ def parse_update(
         UsageError: no entity is named, or a key or value cannot be used.
     """
     pairs = [(word, *word.partition("=")[::2], "=" in word) for word in words]
-    if any(word.lower() in {"job", "jobid"} for word in words):
+    keys = {key.lower() for _, key, _, _ in pairs}
+    named = {key.lower() for _, key, _, equals in pairs if equals}
+    if keys & {"job", "jobid", "jobname"}:
         return _job(_paired(words), now, utc_offset)
-    keys = {key.lower() for _, key, _, equals in pairs if equals}
-    if not keys & JOB_KEYS and any(len(key) > 1 and "partitionname".startswith(key) for key in keys):
+    if any(abbreviates(key, "nodename", 3) for key in keys):
+        return parse_node(pairs)
+    if named & JOB_KEYS:
+        return _job(_paired(words), now, utc_offset)
+    if any(abbreviates(key, "partitionname", 2) for key in named):
         return parse_partition(words)
-    if keys & {"nodename", "node", "nodes"}:
-        return _node(pairs)
-    if keys & JOB_KEYS:
-        return _job(pairs, now, utc_offset)
     raise UsageError(
         "No valid entity in update command\n"
         'Input line must include "NodeName", "PartitionName", "Reservation", "JobId", or "SlurmctldDebug"\n'
@@ -152,6 +151,7 @@ def _paired(words: Sequence[str]) -> Iterable[tuple[str, str, str, bool]]:
 
 def _job(pairs: Iterable[tuple[str, str, str, bool]], now: int, utc_offset: Callable[[int], int]) -> JobUpdate:
     changes: dict[str, Any] = {}
+    is_heeded = True
     for word, key, value, equals in pairs:
         low = _full(key.lower())
         if low in {"jobid", "job"} and equals:
@@ -162,28 +162,51 @@ def _job(pairs: Iterable[tuple[str, str, str, bool]], now: int, utc_offset: Call
             changes["nice"] = _NICE
         elif not equals:
             raise UsageError(f"Invalid input: {word}\nRequest aborted\n")
+        elif key.endswith(("+", "-")):
+            raise UsageError(f"scontrol: error: Option {word} does not accept [+|-]= syntax\n")
+        elif low == "mailtype" and not _are_mail_types(value):
+            raise UsageError(f"Invalid MailType: {value}\n")
         elif low in _TEXTS:
-            changes[_TEXTS[low]] = value
+            changes[_TEXTS[low]] = _each_node(value) if low.endswith("nodelist") else value
         elif low in _VALUES:
             target, read, label = _VALUES[low]
             try:
                 found = read(value)
             except ValueError:
-                shown = f"{label} value: {value}" if label not in {"TimeLimit", "TimeMin"} else f"{label} value"
+                shown = f"{label} value" if label in _NOT_TOLD else f"{label} value: {value}"
                 raise UsageError(f"scontrol: error: Invalid {shown}\n") from None
             changes.update(found if isinstance(found, dict) else {target: found})
+            is_heeded = is_heeded and found != {}
         else:
             raise UsageError(f"Update of this parameter is not supported: {word}\nRequest aborted\n")
     if "jobs" not in changes:  # the name chooses the jobs
         changes["of_name"] = changes.pop("name", "")
-    if not set(changes) - {"jobs", "of_name"}:
+    if is_heeded and not set(changes) - {"jobs", "of_name"}:
         raise UsageError("No changes specified\n")
     return JobUpdate(**changes)
 
 
+def _each_node(hostlist: str) -> str:
+    try:
+        return ",".join(expand_hostlist(hostlist))
+    except ValueError:
+        return hostlist  # there is no such node
+
+
+#: Keys of values that are not told if they are refused.
+_NOT_TOLD = frozenset({"ArrayTaskThrottle", "DelayBoot", "TimeLimit", "TimeMin"})
+
+
+def _are_mail_types(text: str) -> bool:
+    try:
+        return bool(parse_mail_types(text))
+    except ValueError:
+        return False
+
+
 def _full(key: str) -> str:
     """Write out a key that may be abbreviated."""
-    return next((name for name, least in _LEAST.items() if len(key) >= least and name.startswith(key)), key)
+    return next((name for name, least in _LEAST.items() if abbreviates(key, name, least)), key)
 
 
 def _ids(text: str) -> tuple[JobId, ...]:
@@ -198,11 +221,39 @@ def _no_id(word: str) -> UsageError:
 
 
 def _limit(text: str) -> LimitChange:
-    sign = text[:1] if text[:1] in {"+", "-"} and text != "-1" else ""
+    sign = text[:1] if text[:1] in {"+", "-"} else ""
     seconds = parse_time_seconds(text[len(sign) :])
     if seconds is not None and seconds > MOST:
         raise ValueError(text)
     return LimitChange(sign, YEAR if seconds is None else -(-seconds // 60) * 60)
+
+
+def _least_limit(text: str) -> LimitChange:
+    if text.startswith("+"):
+        raise ValueError(text)
+    return _limit(text)
+
+
+def _without_effect(read: Callable[[str], Any]) -> Callable[[str], dict[str, int]]:
+    """Give what checks a value and changes nothing: nodes are not started for jobs."""
+
+    def check(text: str) -> dict[str, int]:
+        read(text)
+        return {}
+
+    return check
+
+
+def _cpu_counts(text: str) -> int:
+    """Parse a number, or the least and the largest: a job gets the least."""
+    least, dash, most = text.partition("-")
+    if not least.isdigit() or (dash and not most.isdigit()):
+        said = f'Invalid numeric value "{text}" for NumCPUs.\nscontrol: error: Invalid NumCPUs value: {text}\n'
+        raise UsageError(f"scontrol: error: {said}")
+    number = _number(least)
+    if not number or (dash and _number(most) < number):
+        raise ValueError(text)
+    return number
 
 
 def _number(text: str) -> int:
@@ -211,14 +262,18 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _priority(text: str) -> int:
-    return _TOP if text.upper() == "TOP" else min(_number(text), 2**32 - 1)
+def _positive(text: str) -> int:
+    if not (number := _number(text)):
+        raise ValueError(text)
+    return number
 
 
 def _nice(text: str) -> int:
-    number = int(text) if re.fullmatch(r"[+-]?\d{1,10}", text, re.ASCII) else _MOST_NICE + 1
-    if abs(number) > _MOST_NICE:
+    if not re.fullmatch(r"[+-]?\d+", text[:32], re.ASCII):
         raise ValueError(text)
+    number = int(text[:32])
+    if abs(number) > _MOST_NICE:
+        raise UsageError(f"scontrol: error: Nice value out of range (+/- {_MOST_NICE}). Value ignored\n")
     return number
 
 
@@ -232,7 +287,7 @@ def _memory(text: str) -> int:
 def _node_counts(text: str) -> dict[str, int]:
     match = _NODES.fullmatch(text)
     if match is None:
-        raise ValueError(text)
+        raise UsageError(f'scontrol: error: Invalid numeric value "{text}" for requested node count.\n')
     return {"min_nodes": int(match[1]), "max_nodes": int(match[2] or 0)}
 
 
@@ -282,7 +337,7 @@ _LEAST = {
     "wckey": 1,
 }
 #: Keys of times, texts and other values, and the fields that they set.
-_TIMES = {"starttime": "start_time", "endtime": "end_time", "deadline": "deadline"}
+_TIMES = {"starttime": "start_time", "eligibletime": "start_time", "endtime": "end_time", "deadline": "deadline"}
 _TEXTS = {
     "account": "account",
     "admincomment": "admin_comment",
@@ -305,66 +360,40 @@ _TEXTS = {
     "stderr": "std_err",
     "stdin": "std_in",
     "stdout": "std_out",
-    "trespernode": "gres",
+    "prefer": "prefer",
+    "tresperjob": "tres_per_job",
+    "trespernode": "tres_per_node",
+    "trespersocket": "tres_per_socket",
+    "trespertask": "tres_per_task",
+    "workdir": "work_dir",
     "wckey": "wckey",
 }
 _VALUES: dict[str, tuple[str, Callable[[str], Any], str]] = {
     "arraytaskthrottle": ("array_throttle", _number, "ArrayTaskThrottle"),
     "contiguous": ("contiguous", _flag, "Contiguous"),
+    "cpuspertask": ("cpus_per_task", _positive, "CPUsPerTask"),
+    "delayboot": ("", _without_effect(parse_time_seconds), "DelayBoot"),
     "mincpusnode": ("min_cpus_per_node", _number, "MinCPUsNode"),
     "minmemorycpu": ("mem_per_cpu", _memory, "MinMemoryCPU"),
     "minmemorynode": ("mem_per_node", _memory, "MinMemoryNode"),
+    "mintmpdisknode": ("tmp_disk", _number, "MinTmpDiskNode"),
     "nice": ("nice", _nice, "Nice"),
-    "numcpus": ("num_cpus", _number, "NumCPUs"),
+    "numcpus": ("num_cpus", _cpu_counts, "NumCPUs"),
     "numnodes": ("", _node_counts, "NumNodes"),
     "numtasks": ("num_tasks", _number, "NumTasks"),
     "oversubscribe": ("oversubscribe", _flag, "OverSubscribe"),
-    "priority": ("priority", _priority, "Priority"),
+    "priority": ("priority", _number, "Priority"),
+    "reboot": ("", _without_effect(_flag), "reboot"),
+    "reqcores": ("cores_per_socket", _number, "ReqCores"),
     "reqnodes": ("", _node_counts, "ReqNodes"),
-    "requeue": ("requeue", _flag, "Requeue"),
+    "reqprocs": ("num_tasks", _number, "ReqProcs"),
+    "reqsockets": ("sockets_per_node", _number, "ReqSockets"),
+    "reqthreads": ("threads_per_core", _number, "ReqThreads"),
+    "requeue": ("requeue", lambda text: _number(text) > 0, "Requeue"),
     "shared": ("oversubscribe", _flag, "OverSubscribe"),
     "switches": ("", _switches, "Switches"),
+    "taskspernode": ("ntasks_per_node", _number, "TasksPerNode"),
     "timelimit": ("time_limit", _limit, "TimeLimit"),
-    "timemin": ("time_min", _limit, "TimeMin"),
+    "timemin": ("time_min", _least_limit, "TimeMin"),
     "wait-for-switch": ("switch_wait", _number, "wait-for-switch"),
 }
-
-
-# ---- nodes ------------------------------------------------------------------------------------------------------
-
-
-def _node(pairs: Iterable[tuple[str, str, str, bool]]) -> NodeUpdate:
-    changes: dict[str, Any] = {}
-    for word, key, value, _ in pairs:
-        low = key.lower()
-        if low in {"nodename", "node", "nodes"}:
-            changes["nodes"] = value
-        elif low == "state":
-            changes["state"] = _node_state(word, value)
-        elif low in {"reason", "comment", "extra"}:
-            changes[low] = value
-        elif low in {"features", "availablefeatures", "activefeatures"}:
-            changes["features"] = value
-        elif low == "weight":
-            if not re.fullmatch(r"\d{1,9}", value, re.ASCII):
-                what = "less than zero" if re.fullmatch(r"-\d{1,9}", value, re.ASCII) else "not a valid number"
-                raise UsageError(f"scontrol: error: Weight value ({value}) is {what}\nNo changes specified\n")
-            changes["weight"] = int(value)
-        else:
-            raise UsageError(f"Update of this parameter is not supported: {word}\nRequest aborted\n")
-    if len(changes) < 2:
-        raise UsageError("No changes specified\n")
-    if changes.get("state") in {"DOWN", "DRAIN", "FAIL"} and not changes.get("reason"):
-        raise UsageError("You must specify a reason when DOWNING or DRAINING a node. Request denied\n")
-    return NodeUpdate(**changes)
-
-
-def _node_state(word: str, value: str) -> str:
-    state = next((one for one in _NODE_STATES if len(value) > 2 and one.startswith(value.upper())), None)
-    if state is None:
-        raise UsageError(
-            f"Invalid input: {word}\nRequest aborted\n"
-            "Valid states are: NoResp DRAIN FAIL FUTURE RESUME POWER_DOWN POWER_UP UNDRAIN\n"
-            "Not all states are valid given a node's prior state\n"
-        )
-    return state

@@ -36,6 +36,7 @@ MESSAGES: Mapping[Errno, str] = MappingProxyType(
         Errno.DISABLED: "Requested operation is presently disabled",
         Errno.DEPENDENCY: "Job dependency problem",
         Errno.BATCH_ONLY: "Only batch jobs are accepted or processed",
+        Errno.JOB_HELD: "Job is in held state, pending scheduler release",
         Errno.INVALID_ACCOUNT: "Invalid account or account/partition combination specified",
         Errno.INVALID_LICENSES: "Invalid license specification",
         Errno.ACCOUNTING_POLICY: (

@@ -14,7 +14,7 @@ from rota.controller.given_again import known_job
 from rota.controller.submitting import RefusedError, submit, warnings
 from rota.core import events as ev
 from rota.listings.common import unknown_cluster
-from rota.model import Errno, JobState
+from rota.model import Errno, JobState, Reason
 
 if TYPE_CHECKING:
     from rota.commands.allocation import Allocation
@@ -25,6 +25,17 @@ if TYPE_CHECKING:
 
 #: States of jobs that have their resources.
 _HAVE_RESOURCES = frozenset((JobState.RUNNING, JobState.SUSPENDED))
+_NOT_IN_PARTITION = message_of(Errno.REQUESTED_PART_CONFIG_UNAVAILABLE, "")[0]
+#: What is said of a job that has to wait, besides that: of other reasons Slurm says nothing, and ``sbatch`` of none.
+_HINTS = {
+    Reason.JOB_HELD_USER: message_of(Errno.JOB_HELD, "")[0],
+    Reason.PARTITION_CONFIG: _NOT_IN_PARTITION,
+    Reason.PARTITION_DOWN: "Partition in DOWN state",
+    Reason.PARTITION_NODE_LIMIT: _NOT_IN_PARTITION,
+    Reason.PARTITION_TIME_LIMIT: _NOT_IN_PARTITION,
+    Reason.REQ_NODE_NOT_AVAIL: "Required node not available (down, drained or reserved)",
+    Reason.RESERVATION: "Requested reservation not usable now",
+}
 #: Seconds within which an allocation ends itself whose command has gone.
 _ENDS_ITSELF = 5.0
 
@@ -93,8 +104,8 @@ async def allocate(
                 await _cancel(cluster, job_id)
                 raise RefusedError(*(line.format(job=job_id) for line in messages.busy))
             if not quiet:
-                held = "Job is in held state, pending scheduler release"
-                terminal.error(f"{call.words[0]}: {held}\n" if wanted.spec.hold else "")
+                hint = _HINTS.get(Reason.JOB_HELD_USER if wanted.spec.hold else job.reason)
+                terminal.error(f"{call.words[0]}: {hint}\n" if hint else "")
                 terminal.error(messages.queued.format(job=job_id))
             left = job.submit_time + patience - cluster.clock.now() if patience else None
             await _either(waiter.done, gone, left)

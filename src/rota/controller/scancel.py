@@ -98,7 +98,7 @@ def _end_step(cluster: Cluster, call: Call, request: ScancelRequest, one: JobId)
     if cluster.rights.over_job(call.uid, one.job_id) not in {0, job.user_id}:
         return Errno.INVALID_USER_ID
     if cluster.steps.find(one.job_id, job.restart_count, one.step) is None:
-        return None if job.state is JobState.PENDING else Errno.INVALID_JOB_ID
+        return None if job.state is JobState.PENDING or request.signal is not None else Errno.INVALID_JOB_ID
     cluster.step_clients.signal(one.job_id, request.signal or signal.SIGKILL, one.step)
     return None
 
@@ -181,7 +181,7 @@ async def end_job(
         task_id: A task of a job array; ``None``: all of them.
         number: The signal; ``None``: the job is cancelled, or its script killed.
         batch: Whether the signal is for the batch script alone: ``scancel -b``.
-        full: Whether it is for all processes: ``scancel -f``.
+        full: Whether it is for all processes, also with ``batch``: ``scancel -f``.
 
     Returns:
         What was wrong; ``None``: nothing.
@@ -202,7 +202,7 @@ async def end_job(
         if counts_as not in {0, job.user_id}:
             return Errno.ACCESS_DENIED, message_of(Errno.ACCESS_DENIED, "")[0]
         if job.state is JobState.RUNNING:
-            cluster.executor.signal(job_id, job.restart_count, number, batch_only=batch)
+            cluster.executor.signal(job_id, job.restart_count, number, batch_only=not full)
         return None
     else:
         event = ev.SignalJob(job_id=job_id, task_id=task_id, signal=number, uid=counts_as)

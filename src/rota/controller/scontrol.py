@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from rota.commands.host_file import MOST_BYTES
 from rota.commands.job_ids import JobId, parse_job_id
 from rota.commands.lists import split_list
+from rota.commands.node_update import NodeUpdate
 from rota.commands.partition_update import PartitionUpdate
 from rota.commands.scontrol import Change, JobsRequest, Other, Show, parse_scontrol
-from rota.commands.scontrol_update import JobUpdate, NodeUpdate
+from rota.commands.scontrol_update import JobUpdate
 from rota.commands.slurm_messages import message_of
 from rota.config.hostlist import expand_hostlist
 from rota.controller.child import ChildError, from_child
@@ -202,19 +203,22 @@ async def _update_nodes(cluster: Cluster, request: NodeUpdate, uid: int) -> list
     except ValueError:
         return [f"slurm_update error: {message_of(Errno.INVALID_NODE_NAME, '')[0]}"]
     view = cluster.driver.engine.view
-    sets = view.config.node_sets
+    sets = {**view.config.node_sets, **dict.fromkeys(("ALL", "all"), tuple(name for name, _ in view.machine))}
     names = list(dict.fromkeys(node for name in names for node in sets.get(name, (name,))))
     known, drained = {name for name, _ in view.machine}, frozenset(view.names(view.nodes_in(NodeState.DRAIN)))
+    # There is nothing from which these could resume. What else is asked of them is done, but for the reason.
+    up = frozenset(view.names(view.nodes_in(NodeState.UP))) if request.state == "RESUME" else frozenset()
     there = next((place for place, name in enumerate(names) if name not in known), len(names))
     alike: dict[NodeState | None, list[str]] = {}
     for name in names[:there]:  # as in Slurm, those before one that is not there are changed
-        alike.setdefault(_node_state(name, request.state, drained), []).append(name)
+        state = None if name in up else _node_state(name, request.state, drained)
+        alike.setdefault(state, []).append(name)
     for state, (name, *others) in [*alike.items(), *((None, [name]) for name in names[there : there + 1])]:
         event = ev.UpdateNode(
             name=name,
             others=tuple(others),
             state=state,
-            reason=request.reason or "",
+            reason="" if name in up else request.reason or "",
             comment=request.comment,
             extra=request.extra,
             features=features,
@@ -223,6 +227,8 @@ async def _update_nodes(cluster: Cluster, request: NodeUpdate, uid: int) -> list
         )
         if (refused := await cluster.driver.request(event)) is not None:
             return [_sentence(refused)]
+    if up & {*names}:
+        return [f"slurm_update error: {message_of(Errno.INVALID_NODE_STATE, '')[0]}"]
     return []
 
 

@@ -45,6 +45,8 @@ class Settings:
     min_job_age: int
     #: Whether jobs with dependencies that can never be satisfied are cancelled by default.
     kill_invalid_depend: bool
+    #: Whether age accrues from the submission on, whatever becomes of a job (``PriorityFlags``).
+    accrue_always: bool
     #: How many jobs a live cluster knows, and how many steps a job of it can have; see `rota.controller.known_jobs`.
     max_job_count: int
     max_step_count: int
@@ -83,6 +85,7 @@ class Settings:
             max_job_count=config.integer("MaxJobCount", 10_000, 1, 2**32 - 2),
             max_step_count=config.integer("MaxStepCount", 40_000, 1, 2**32 - 2),
             kill_invalid_depend="kill_invalid_depend" in (word.strip() for word in dependency_words),
+            accrue_always="ACCRUE_ALWAYS" in config.get("PriorityFlags").upper().split(","),
             most_memory=config.most_memory(),
             ends_rounded_up=config.has("ENDS_ROUNDED_UP"),
             plans_from_start=config.has("PLANS_FROM_START"),

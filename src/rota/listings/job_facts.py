@@ -99,11 +99,14 @@ def eligible_time(job: JobLine) -> int | None:
     known = job.reason == "BeginTime" or (not job.array_task and job.reason not in _NOT_ELIGIBLE)
     if job.eligible_time is None and job.pending and known:
         return max(job.request.begin_time, job.submit_time)
+    if job.eligible_time is None and job.reason in _HELD and job.request.begin_time > job.submit_time:
+        return job.request.begin_time
     return job.eligible_time
 
 
+_HELD = frozenset({"JobHeldAdmin", "JobHeldUser"})
 #: Reasons of jobs of which nobody knows when they will be eligible.
-_NOT_ELIGIBLE = frozenset({"Dependency", "DependencyNeverSatisfied", "JobHeldAdmin", "JobHeldUser", "Reservation"})
+_NOT_ELIGIBLE = _HELD | {"Dependency", "DependencyNeverSatisfied", "Reservation"}
 
 
 def accrue_time(job: JobLine, details: JobDetails, view: View) -> int | None:

@@ -371,11 +371,27 @@ def _exit_code(row: Row) -> str:
     return f"{code - 128 if code > 127 else code}:{signal}"
 
 
+def derived_exit_code(record: Accounted) -> tuple[int, int]:
+    """Give the highest exit code and signal of a job's steps as Slurm's database has them, once it has ended.
+
+    Steps that end because their job has to are not counted there, other than in ``scontrol show job``: those that are
+    killed then, and those that end with it.
+    """
+    job = record.job
+    if job.base_state in {"PENDING", "RUNNING", "SUSPENDED"}:
+        return 0, 0
+    if job.base_state not in _HAD_TO_END:
+        return divmod(record.details.derived_exit_code, 256)
+    ended = (step for step in record.steps if step.step_id.isdigit() and step.end_time and not step.signal)
+    return max((step.exit_code for step in ended if (step.end_time or 0) < (job.end_time or 0)), default=0), 0
+
+
+#: States of jobs that have not ended by themselves.
+_HAD_TO_END = frozenset({"CANCELLED", "DEADLINE", "NODE_FAIL", "PREEMPTED", "TIMEOUT"})
+
+
 def _derived(row: Row) -> str:
-    """Give the highest exit code and signal of a job's steps, once it has ended."""
-    has_ended = row.record.job.base_state not in {"PENDING", "RUNNING", "SUSPENDED"}
-    code, signal = divmod(row.record.details.derived_exit_code if has_ended else 0, 256)
-    return f"{code}:{signal}"
+    return "{}:{}".format(*derived_exit_code(row.record))
 
 
 def _layout(row: Row) -> str:

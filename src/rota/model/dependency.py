@@ -24,6 +24,8 @@ class DependencyType(StrEnum):
     AFTER_OK = "afterok"
     #: The other job has failed.
     AFTER_NOT_OK = "afternotok"
+    #: The other job has ended, and its burst buffers are staged out. There are none, so this is ``afterany``.
+    AFTER_BURST_BUFFER = "afterburstbuffer"
     #: As ``afterok``, between the tasks of the same id of two job arrays.
     AFTER_CORR = "aftercorr"
     #: All earlier jobs of the same name and user have ended.

@@ -163,6 +163,7 @@ class Lifecycle:
         if by_user and not replace and job.priority == 0 and job.reason is not Reason.JOB_HELD_USER:
             return
         job.hold_all_records()
+        self.priorities.held(job)
         self.queue.reconsider_with(job, Reason.JOB_HELD_USER if by_user else Reason.JOB_HELD_ADMIN)
 
     def release(self, job: Job, *, by_user: bool = False) -> None:

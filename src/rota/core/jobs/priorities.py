@@ -52,6 +52,18 @@ class Priorities:
         if priority > 1 and 1 < priority + job.nice < cluster.last_priority:
             cluster.last_priority = priority + job.nice
 
+    def held(self, job: Job) -> None:
+        """Forget when a job was eligible that somebody holds: when it is released, its age begins anew.
+
+        So it is in Slurm, unless age accrues from the submission on.
+        """
+        state = self._cluster.state
+        if state.settings.accrue_always:
+            return
+        job.eligible_time = None
+        if 0 < job.spec.begin_time <= state.now:  # it does not tell any more when the job will be eligible
+            job.spec = job.spec._replace(begin_time=0)
+
     def set(self, job: Job, priority: int) -> None:
         """Set the priority of a pending job; 0 holds it.
 

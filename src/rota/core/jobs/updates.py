@@ -19,12 +19,16 @@ if TYPE_CHECKING:
     from rota.core.jobs.lifecycle import Lifecycle
 
 
+#: Fields of `JobSpec` that matter once the job is queued again, and can change while it runs.
+_OF_RUNNING = frozenset({"nice", "requeue", "switch_wait", "switches"})
+#: Those that do not matter any more: an update of them is none.
+_OF_NO_ACCOUNT = frozenset({"deadline", "time_min"})
 #: Fields of `JobSpec` that owners of jobs can only take back.
 _OF_OPERATORS = frozenset({"contiguous", "deadline", "oversubscribe"})
 
 
 def check_update(life: Lifecycle, job: Job, changes: Mapping[str, Any], uid: int = 0) -> None:
-    """Check that a job's request can be changed: of a running job only time limit, licences and name can.
+    """Check that a job's request can be changed, which of a running one is so for some of it only.
 
     Args:
         life: The owner of the jobs.
@@ -43,9 +47,9 @@ def check_update(life: Lifecycle, job: Job, changes: Mapping[str, Any], uid: int
         limit = changes.get("time_limit", 0)
         if limit is None or not 0 <= limit <= LONGEST:
             raise RequestError(f"Requested time limit is invalid: {limit} s", Errno.INVALID_TIME_LIMIT)
-        if set(changes) - {"time_limit", "licenses", "name"}:
+        if fixed := changes.keys() - _OF_RUNNING - _OF_NO_ACCOUNT - {"time_limit", "licenses", "name"}:
             raise RequestError(
-                f"job {job.job_id} runs: only its time limit, licences and name can change", Errno.JOB_NOT_PENDING
+                f"job {job.job_id} runs: {', '.join(sorted(fixed))} cannot change", Errno.JOB_NOT_PENDING
             )
         if "licenses" in changes:
             cluster.licenses.check(changes["licenses"])
@@ -128,7 +132,10 @@ def update_job(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> None:
         cluster.reservations.left(before)
     if "priority" in changes and spec.priority is not None:
         job.priority, job.admin_priority = spec.priority, True
-        job.reason = Reason.JOB_HELD_ADMIN if spec.priority == 0 else Reason.NONE
+        job.reason = Reason.NONE
+        if spec.priority == 0:
+            job.reason = Reason.JOB_HELD_ADMIN
+            life.priorities.held(job)
     if job.priority:
         life.priorities.ask(job)
     cluster.queue.insert(job)
@@ -152,6 +159,8 @@ def _change_running(life: Lifecycle, job: Job, changes: Mapping[str, Any]) -> No
         cluster.queue.limited += job.may_be_held_back
     if "name" in changes:
         cluster.dependencies.rename(job, changes["name"])
+    job.spec = job.spec._replace(**{name: changes[name] for name in _OF_RUNNING & changes.keys()})
+    job.nice = job.spec.nice
     if "time_limit" in changes:
         job.time_limit = changes["time_limit"]
         life.runs.expect_end(job, max((job.start_time or 0) + job.time_limit, cluster.state.now))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.core.timers import Timer, TimerKind
 from rota.model import Errno, JobState, Reason, RequestError
-from rota.model.dependency import Dependencies, Dependency, DependencyType
+from rota.model.dependency import Dependencies, Dependency, DependencyType, parse_dependency
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,12 +22,17 @@ if TYPE_CHECKING:
     from rota.core.job import Job
     from rota.core.queue.job_queue import JobQueue
     from rota.core.state import ClusterState
+    from rota.model import JobRecord
 
 
 #: A job or array by its id, or a task as (array job id, task id).
 _Key = int | tuple[int, int]
 
 
+#: The one that is on no other job.
+_ALONE = DependencyType.SINGLETON
+#: Those to which it does not matter how the other job has ended.
+_AFTER_ITS_END = frozenset({DependencyType.AFTER_ANY, DependencyType.AFTER_BURST_BUFFER})
 #: Number of ends after which jobs that ended too long ago are deleted.
 _BATCH = 64
 
@@ -68,7 +73,7 @@ class JobDependencies:
         """Register the dependencies of a live job."""
         for one in job.dependencies.each if job.dependencies is not None else ():
             self.waiting[one.key or _name(job)].add(job.job_id)
-            if one.type is DependencyType.SINGLETON and self.by_name is None:
+            if one.type is _ALONE and self.by_name is None:
                 self.by_name = defaultdict(set)
                 for other in self._state.jobs.values():
                     self.by_name[_name(other)].add(other.job_id)
@@ -234,11 +239,19 @@ class JobDependencies:
 
     def text(self, job: Job) -> str:
         """Format the unsatisfied dependencies of a job, as ``squeue -o %E`` does; empty: none."""
-        wanted = job.dependencies
-        if wanted is None:
+        return "" if job.dependencies is None else self._all(job.dependencies)
+
+    def left(self, record: JobRecord) -> str:
+        """Format the dependencies for which a job that never ran had waited, when it ended; empty: none."""
+        if record.start_time is not None or not record.spec.dependency:
             return ""
+        wanted = parse_dependency(record.spec.dependency)
+        left = tuple(one for one in wanted.each if one.type is not _ALONE and self._is_fulfilled(one) is not True)
+        return self._all(Dependencies(left, wanted.any_of))
+
+    def _all(self, wanted: Dependencies) -> str:
         each = (
-            f"{self._text(one)}({'failed' if self._is_satisfied(job, one) is False else 'unfulfilled'})"
+            f"{self._text(one)}({'failed' if self._is_fulfilled(one) is False else 'unfulfilled'})"
             for one in wanted.each
         )
         return ("?" if wanted.any_of else ",").join(each)
@@ -259,8 +272,10 @@ class JobDependencies:
 
     def _is_satisfied(self, job: Job, one: Dependency) -> bool | None:
         """Whether a dependency is satisfied; ``None``: not yet; ``False``: it never will be."""
-        if one.type is DependencyType.SINGLETON:
-            return self._is_alone(job)
+        return self._is_alone(job) if one.type is _ALONE else self._is_fulfilled(one)
+
+    def _is_fulfilled(self, one: Dependency) -> bool | None:
+        """Whether a dependency on another job is satisfied, as `_is_satisfied`."""
         ended = self._ended_of(one.key)
         if one.type is DependencyType.AFTER:
             start = self._start_of(one)
@@ -268,7 +283,7 @@ class JobDependencies:
                 return True if start + one.seconds <= self._state.now else None
         elif ended is not None:
             wanted = one.type is not DependencyType.AFTER_NOT_OK
-            return one.type is DependencyType.AFTER_ANY or (ended.state is JobState.COMPLETED) is wanted
+            return one.type in _AFTER_ITS_END or (ended.state is JobState.COMPLETED) is wanted
         return None if ended is None and self._is_live(one) else True
 
     def _is_live(self, one: Dependency) -> bool:

@@ -120,6 +120,7 @@ class JobLines:
             exit_code=record.exit_code,
             signal=record.signal,
             restart_count=record.restart_count,
+            dependency=self._cluster.dependencies.left(record),
             priority=record.priority,
             nice=spec.nice,
             submit_time=record.submit_time,

@@ -10,7 +10,7 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 from rota.listings.job_facts import eligible_time, least_memory, system_comment, throttle
-from rota.listings.sacct_fields import Row, Rows, allocated, exit_status, nodes, reason, state
+from rota.listings.sacct_fields import Row, Rows, allocated, derived_exit_code, exit_status, nodes, reason, state
 from rota.model.array import MOST_TASKS, parse_array
 from rota.model.tres import STATIC_TRES
 
@@ -60,7 +60,7 @@ class AccountingObjects:
             "cluster": cluster,
             "constraints": job.request.constraint,
             "container": None,
-            "derived_exit_code": _exit(*divmod(details.derived_exit_code, 256)),
+            "derived_exit_code": _exit(*derived_exit_code(record)),
             "time": self._times(row),
             "exit_code": _exit(*exit_status(row)),
             "flags": _flags(record),
