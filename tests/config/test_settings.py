@@ -276,9 +276,9 @@ def test_an_option_that_was_set_is_blamed_on_its_setting(conf: Path) -> None:
     settings = ["SchedulerParameters=bf_interval=60", "bf_window=x", "defer", "PriorityWeightAge=y"]
     for known in (settings[1:], settings):
         config = read_slurm_conf(conf, known).config
-        with pytest.raises(InputError, match="^--set bf_window=x: SchedulerParameters: bf_window=x is not an integer"):
+        with pytest.raises(InputError, match=r"^--set bf_window=x: SchedulerParameters: bf_window=x is not an integer"):
             config.scheduler_int("bf_window", 1, 1, 9)
-        with pytest.raises(InputError, match="^--set PriorityWeightAge=y: PriorityWeightAge: 'y' is not a whole"):
+        with pytest.raises(InputError, match=r"^--set PriorityWeightAge=y: PriorityWeightAge: 'y' is not a whole"):
             config.integer("PriorityWeightAge", 0, 0, 9)
 
 
