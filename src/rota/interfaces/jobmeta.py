@@ -146,6 +146,9 @@ class JobmetaPlugin(Protocol):
     def parse(self, text: str) -> Iterable[Metadata]:
         """Give the metadata in a text that one of the scheduler's commands has printed, each with its ``id``."""
 
+    def find(self, text: str, ids: Sequence[str]) -> Iterable[Metadata]:
+        """Give what such a text has of some ids, each that ``matches``, with ``id`` as it was asked."""
+
     def use_format(self, jobid_name: str) -> None:
         """Take note of the format from which Lustre makes the ids of processes without a job, such as ``%e.%u``."""
 
@@ -171,6 +174,7 @@ JOBMETA_API = PluginApi(
         Symbol("matches", ("job_id",), optional=True),
         Symbol("normalize", ("job_id",), optional=True),
         Symbol("parse", ("text",), optional=True, generator=True),
+        Symbol("find", ("text", "ids"), optional=True, generator=True),
         Symbol("use_format", ("jobid_name",), optional=True),
     ),
     identity_optional=True,

@@ -165,8 +165,12 @@ class Lookups:
         answers = Answers()
         with self._changed:
             reader = self._registry.get(plugin.lower())
-            found = reader.parse(text)
-            for job_id in dict.fromkeys(ids):
+            asked = list(dict.fromkeys(ids))
+            if not reader.parse(text):
+                answers.faults.append(f"plugin jobmeta/{reader.name}: there is no job in the text that was recorded")
+                self._fault(answers.faults[0])
+            found = reader.find(text, [job_id for job_id in asked if reader.matches(job_id)])
+            for job_id in asked:
                 if not reader.matches(job_id):
                     answers.refused.append(job_id)
                 elif (metadata := found.get(reader.normalize(job_id))) is not None:

@@ -17,7 +17,7 @@ from rota.loader.loaded import blame
 from rota.model import PluginError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rota.interfaces.jobmeta import Metadata
     from rota.loader import LoadedPlugin
@@ -56,6 +56,7 @@ class Plugin:
         self._matches = loaded.functions.get("matches")
         self._normalize = loaded.functions.get("normalize")
         self._parse = loaded.functions.get("parse")
+        self._find = loaded.functions.get("find")
         #: Since when its own code runs without giving anything: seconds of `time.monotonic`; ``None``: it does not.
         self._since: float | None = None
 
@@ -109,13 +110,24 @@ class Plugin:
         """
         if self._parse is None:
             raise PluginError(f"plugin jobmeta/{self.name} has no parse(text): it cannot read what was recorded")
+        return self._read("parse", self._parse, text)
+
+    def find(self, text: str, ids: Sequence[str]) -> dict[str, Metadata]:
+        """Give what such a text has of some ids, each that `matches`, and perhaps of others.
+
+        Raises:
+            PluginError: as of `parse`.
+        """
+        return self.parse(text) if self._find is None else self._read("find", self._find, text, ids)
+
+    def _read(self, name: str, read: Callable[..., Iterable[Any]], *arguments: object) -> dict[str, Metadata]:
         try:
-            return {self.normalize(str(row["id"])): clean(row) for row in self._parse(text)}
+            return {self.normalize(str(row["id"])): clean(row) for row in read(*arguments)}
         except LookupFailedError:
             raise
         except BaseException as exc:
             raise_if_interrupted()
-            raise PluginError(f"plugin jobmeta/{self.name}: parse raised {blame(exc, self._candidate)}") from exc
+            raise PluginError(f"plugin jobmeta/{self.name}: {name} raised {blame(exc, self._candidate)}") from exc
 
     def ask(self, ids: Sequence[str]) -> Batch:
         """Look up ids: each one that `matches`, without duplicates.
