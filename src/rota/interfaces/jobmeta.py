@@ -40,6 +40,11 @@ if TYPE_CHECKING:
 #: Stands in a command for a text that nobody can know beforehand, and in its answer where that text was. As a delimiter
 #: it cannot be forged by whoever names a job.
 SEPARATOR = "\uf8ff"
+#: The fields of rota's own plugins, which may be asked for where none of them is at work. Others may have more.
+USUAL_FIELDS = (
+    "user", "uid", "group", "gid", "account", "name", "partition", "qos", "state", "ended", "submit", "start", "end",
+    "nodes", "nodelist", "cpus", "cwd", "cluster", "host", "pid", "job", "id",
+)  # fmt: skip
 #: Lustre keeps 31 bytes of an id. An id that is so long may have been longer.
 LONGEST_ID = 31
 #: Seconds for which metadata of a job is good that may still change, if the plugin does not say.
