@@ -247,6 +247,12 @@ def test_the_first_of_two_values_is_taken_and_told(log_file: LogFile) -> None:
     assert log.notes == (f"warning: {path}:3: MaxProcs: it was 8 before, which is taken, and not 9",)
 
 
+def test_a_machine_with_fewer_processors_than_nodes_is_told(log_file: LogFile) -> None:
+    path = log_file(f"; MaxNodes: 9\n; MaxProcs: 8\n{JOB}\n")
+    assert read_swf(path).notes == (f"warning: {path}: MaxNodes is 9, and MaxProcs only 8, which is taken",)
+    assert read_swf(log_file(f"; MaxNodes: 8\n; MaxProcs: 8\n{JOB}\n")).notes == ()
+
+
 def test_submit_times_that_go_back_are_told(log_file: LogFile) -> None:
     path = log_file(f"{JOB.replace('1 0', '1 9')}\n{JOB_2}\n")
     one = "a job was submitted before that on the line above it: all are taken in the order of time"

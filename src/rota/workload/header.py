@@ -94,6 +94,9 @@ def header_notes(path: Path, lines: Sequence[str]) -> list[str]:
         problem = _problem(key, text, first)
         if problem:
             notes.append(f"warning: {path}:{number}: {key}: {problem}")
+    nodes, procs = (int(first.get(key, 0)) for key in ("MaxNodes", "MaxProcs"))
+    if nodes > procs > 0:
+        notes.append(f"warning: {path}: MaxNodes is {nodes}, and MaxProcs only {procs}, which is taken")
     return notes
 
 
