@@ -101,6 +101,7 @@ PBS = "".join(
     f"Job Id: {job_id}\n    Job_Name = {name}\n    Job_Owner = ann@h\n    job_state = R\n\n"
     for job_id, name in (("123[4].srv.example.org", "element"), ("123[].srv.example.org", "all"), ("125-4.srv", "old"))
 )
+TWO = "".join(f"Job Id: 9.{one}\n    Job_Name = {one}\n    job_state = R\n\n" for one in ("srv1", "srv2"))
 LSF = json.dumps(
     {
         "RECORDS": [
@@ -139,6 +140,12 @@ def test_an_id_may_be_written_otherwise_than_in_what_was_recorded(
         assert (found["jobs"], found["unknown"]) == ({}, [job_id])
     else:
         assert found["jobs"][job_id].items() >= {"id": job_id, **known}.items()
+
+
+def test_of_two_jobs_that_fit_in_what_was_recorded_neither_is_taken() -> None:
+    found = run_json("jobstats", "lookup", "pbs_jobid", "125-4.srv", "9", "--from", "-", status=1, stdin=f"{PBS}{TWO}")
+    assert (list(found["jobs"]), found["failed"]) == (["125-4.srv"], ["9"])
+    assert "contradicts itself about '9'" in found["faults"][0]
 
 
 def test_a_text_of_another_command_is_not_taken_for_one_without_the_job() -> None:

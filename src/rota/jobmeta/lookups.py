@@ -168,15 +168,17 @@ class Lookups:
             asked = list(dict.fromkeys(ids))
             if not reader.parse(text):
                 answers.faults.append(f"plugin jobmeta/{reader.name}: there is no job in the text that was recorded")
-                self._fault(answers.faults[0])
-            found = reader.find(text, [job_id for job_id in asked if reader.matches(job_id)])
+            found, faults = reader.find(text, [job_id for job_id in asked if reader.matches(job_id)])
+            answers.faults.extend(f"plugin jobmeta/{reader.name}: {fault}" for fault in faults)
+            for fault in answers.faults:
+                self._fault(fault)
             for job_id in asked:
                 if not reader.matches(job_id):
                     answers.refused.append(job_id)
                 elif (metadata := found.get(reader.normalize(job_id))) is not None:
                     answers.jobs[job_id] = {**metadata, "id": job_id, "plugin": reader.name}
                 else:
-                    answers.unknown.append(job_id)
+                    (answers.failed if faults else answers.unknown).append(job_id)
         return answers
 
     def fields(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rota.interfaces.jobmeta import DEFAULT_BATCH, DEFAULT_TTL, Answer, Command, LookupFailedError
 from rota.interrupts import raise_if_interrupted
-from rota.jobmeta.pairing import Item, clean, pair
+from rota.jobmeta.pairing import Item, Paired, clean, pair
 from rota.jobmeta.run import NOT_STARTED, Runner
 from rota.loader.loaded import blame
 from rota.model import PluginError
@@ -110,19 +110,22 @@ class Plugin:
         """
         if self._parse is None:
             raise PluginError(f"plugin jobmeta/{self.name} has no parse(text): it cannot read what was recorded")
-        return self._read("parse", self._parse, text)
+        return {self.normalize(str(row["id"])): clean(row) for row in self._read("parse", self._parse, text)}
 
-    def find(self, text: str, ids: Sequence[str]) -> dict[str, Metadata]:
-        """Give what such a text has of some ids, each that `matches`, and perhaps of others.
+    def find(self, text: str, ids: Sequence[str]) -> Paired:
+        """Give what such a text has of some ids, each that `matches`, by normalized id.
 
         Raises:
             PluginError: as of `parse`.
         """
-        return self.parse(text) if self._find is None else self._read("find", self._find, text, ids)
+        if self._find is None:
+            return Paired(self.parse(text), [])
+        names = list(dict.fromkeys(map(self.normalize, ids)))
+        return pair(names, self._read("find", self._find, text, ids), self.normalize, whole=True)
 
-    def _read(self, name: str, read: Callable[..., Iterable[Any]], *arguments: object) -> dict[str, Metadata]:
+    def _read(self, name: str, read: Callable[..., Iterable[Any]], *arguments: object) -> list[Any]:
         try:
-            return {self.normalize(str(row["id"])): clean(row) for row in read(*arguments)}
+            return [{**row, "id": str(row["id"])} for row in read(*arguments)]
         except LookupFailedError:
             raise
         except BaseException as exc:
