@@ -317,6 +317,11 @@ def test_of_thirty_years_without_jobs_only_the_end_is_played() -> None:
     assert [time for time in called if time < late][-50:] == [*range(late - 50 * 300, late, 300)]
 
 
+def test_a_job_that_runs_for_years_ends_at_its_limit_however_often_timers_are_called() -> None:
+    sched = with_init(scheduler(), lambda ctld: ctld.every(60, lambda: None, quiet=True))
+    assert play(log_of((0, 2 * YEAR, 3, YEAR // 2)), sched=sched) == {1: Ran(0, YEAR // 2, "TIMEOUT")}
+
+
 def test_less_than_a_month_without_jobs_is_played_in_full() -> None:
     called: list[int] = []
     sched = with_init(scheduler(), lambda ctld: ctld.every(300, lambda: called.append(ctld.now)))

@@ -202,10 +202,11 @@ def test_an_odd_job_with_the_number_of_another_is_odd(log_file: LogFile) -> None
     assert (log.line.tolist(), log.job_number.tolist(), len(log.notes)) == ([1, 2, 4], [1, 2, 3], 2)
 
 
-@pytest.mark.parametrize("place", [2, 3, 4])
-def test_no_time_is_beyond_all_dates(log_file: LogFile, place: int) -> None:
-    message = left_out(log_file(f"{JOB}\n{with_value(place, '253402300800')}\n"))
-    assert "'253402300800' is too large" in message
+@pytest.mark.parametrize(("place", "value"), [(2, 253_402_300_799), (3, 3_153_600_000), (4, 3_153_600_000)])
+def test_no_time_is_beyond_all_dates_or_longer_than_a_hundred_years(log_file: LogFile, place: int, value: int) -> None:
+    message = left_out(log_file(f"{JOB}\n{with_value(place, str(value + 1))}\n"))
+    assert f"'{value + 1}' is too large" in message
+    assert read_swf(log_file(f"{JOB}\n{with_value(place, str(value))}\n")).notes == ()
 
 
 @pytest.mark.parametrize(

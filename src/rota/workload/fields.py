@@ -12,6 +12,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rota.model import YEAR
+
 IntColumn: TypeAlias = NDArray[np.int64]
 Column: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
@@ -21,6 +23,8 @@ UNKNOWN = -1
 LIMIT = 2**53 - 1
 #: That of times that are played: the year 9999, after which Python has no dates.
 LATEST = 253_402_300_799
+#: That of how long something takes, in which a replay plays each period: a hundred years.
+LONGEST = 100 * YEAR
 
 
 class Field(NamedTuple):
@@ -41,8 +45,8 @@ class Field(NamedTuple):
 FIELDS: tuple[Field, ...] = (
     Field("job_number", "job number", least=0),
     Field("submit_time", "submit time", least=-LATEST, most=LATEST),
-    Field("wait_time", "wait time", most=LATEST),
-    Field("run_time", "run time", most=LATEST),
+    Field("wait_time", "wait time", most=LONGEST),
+    Field("run_time", "run time", most=LONGEST),
     Field("allocated_procs", "allocated processors"),
     Field("avg_cpu_time", "average CPU time", fractional=True),
     Field("used_memory", "used memory", fractional=True),
@@ -56,7 +60,7 @@ FIELDS: tuple[Field, ...] = (
     Field("queue", "queue"),
     Field("partition", "partition"),
     Field("preceding_job", "preceding job"),
-    Field("think_time", "think time", most=LATEST),
+    Field("think_time", "think time", most=LONGEST),
 )
 #: Fields of which fractions of a second are rounded: lengths for which a job holds its processors up, times down.
 ROUNDED_UP, ROUNDED_DOWN = ("run_time", "requested_time"), ("submit_time", "wait_time", "think_time")
