@@ -1,11 +1,17 @@
-"""Other programs: run without a shell, and read while they run, up to a moment."""
+"""Other programs: run without a shell, and read while they run, up to a moment. They die with this process.
+
+A process that is killed can do nothing for what it has started, and a program that hangs would hang for ever. So a
+shell watches: it is told of all programs, reads from a pipe that ends with this process, and kills those that are left.
+"""
 
 from __future__ import annotations
 
+import atexit
 import os
 import selectors
 import signal
 import subprocess
+import threading
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -14,10 +20,61 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _PIECE = 1 << 17
+#: Keeps the sessions that it is told of (``+ 17``, ``- 17``), and kills them when nobody can tell it anything any more.
+_WATCH = """
+while read -r what one; do
+    left=
+    for known in $all; do [ "$known" = "$one" ] || left="$left $known"; done
+    all=$left
+    [ "$what" = - ] || all="$all $one"
+done
+for one in $all; do kill -s KILL -- "-$one"; done
+"""
 
 
-def start(argv: Sequence[str], env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
-    """Start a program in a session of its own, with nothing to read.
+class Watcher:
+    """Tells a shell, once there is something to tell, which programs are to die with this process. For any threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._shell: subprocess.Popen[bytes] | None = None
+
+    def tell(self, what: str, session: int) -> None:
+        """Tell that a session has begun, ``+``, or ended, ``-``. If it cannot be watched it is not."""
+        line = f"{what} {session}\n".encode()
+        with self._lock, suppress(OSError):
+            if self._shell is None or self._shell.poll() is not None:
+                self._shell = subprocess.Popen(  # noqa: S603 - our own
+                    ["/bin/sh", "-c", _WATCH],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    bufsize=0,
+                    start_new_session=True,  # so that no signal for this process is for it
+                )
+                atexit.register(self._end, self._shell)
+            os.write(self._shell.stdin.fileno(), line)  # type: ignore[union-attr] # it is a pipe
+
+    @staticmethod
+    def _end(shell: subprocess.Popen[bytes]) -> None:
+        with suppress(OSError, subprocess.TimeoutExpired):
+            shell.communicate(timeout=1)
+
+
+_watcher = Watcher()
+
+
+class Program(subprocess.Popen[bytes]):
+    """A program that runs. It is to be used in a ``with`` statement, at whose end it has ended."""
+
+    def __exit__(self, *exc_info: object) -> None:
+        """Wait for it."""
+        super().__exit__(*exc_info)  # type: ignore[arg-type]
+        _watcher.tell("-", self.pid)
+
+
+def start(argv: Sequence[str], env: Mapping[str, str] | None = None) -> Program:
+    """Start a program in a session of its own, with nothing to read. It dies with this process.
 
     Args:
         argv: Its name, which is looked up in PATH, and its arguments.
@@ -27,7 +84,7 @@ def start(argv: Sequence[str], env: Mapping[str, str] | None = None) -> subproce
         OSError: it cannot be started.
         ValueError: a word has a NUL byte.
     """
-    return subprocess.Popen(  # noqa: S603 - the arguments are the caller's own
+    program = Program(
         argv,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -36,6 +93,8 @@ def start(argv: Sequence[str], env: Mapping[str, str] | None = None) -> subproce
         env=env,
         start_new_session=True,  # so that all of it can be killed
     )
+    _watcher.tell("+", program.pid)
+    return program
 
 
 def pieces(process: subprocess.Popen[bytes], deadline: float) -> Iterator[tuple[bool, bytes]]:

@@ -53,6 +53,19 @@ def test_who_did_most_and_all_others(lustre: Lustre) -> None:
     assert got["all"]["rates"]["metadata_iops"] == 1.5
 
 
+@pytest.mark.parametrize("path", ["top?by=usr", "series?by=usr", "top?where=usr=ann", "heat?where=usr=ann"])
+def test_a_field_that_nothing_has_is_refused_with_those_that_there_are(lustre: Lustre, path: str) -> None:
+    got = lustre.client.ask("GET", f"/lustre/v1/{path}&{_ALL}")
+    assert got.status == 400
+    told = "there is no field 'usr'; there are operation, target, kind, filesystem, job, "
+    assert got.data["title"].startswith(told)
+    assert got.data["field"] == ("where" if "where" in path else "by")
+
+
+def test_a_field_of_a_plugin_that_is_not_there_has_no_values(lustre: Lustre) -> None:
+    assert [row["label"] for row in lustre.client.get(f"/lustre/v1/top?by=qos&{_ALL}")["rows"]] == [""]
+
+
 def test_users_with_a_filter_over_time(lustre: Lustre) -> None:
     query = f"{_ALL}&by=user&points=2&metrics=read_bytes,read_iops&where=user=ann&where=user=bob&where=kind=OST"
     got = lustre.client.get(f"/lustre/v1/series?{query}")

@@ -326,8 +326,10 @@ def test_a_bad_key_is_named_with_file_and_line(lab: Lab, files: Path, line: str,
     assert lab("--json").problem.startswith(f"{path}:4: {problem}")
 
 
-def test_a_key_that_is_set_on_the_command_line_has_no_file(lab: Lab) -> None:
-    assert lab("--set", "PriorityDecayHalfLife=0").problem.startswith("PriorityDecayHalfLife: with 0 usage never fades")
+def test_a_key_that_is_set_on_the_command_line_is_blamed_on_that(lab: Lab) -> None:
+    half_life = "PriorityDecayHalfLife"
+    told = f"--set {half_life}=0: {half_life}: with 0 usage never fades"
+    assert lab("--set", "PriorityDecayHalfLife=0").problem.startswith(told)
     reset = ["--set", "PriorityUsageResetPeriod=DAILY"]
     assert lab("--set", "PriorityDecayHalfLife=0", *reset, "--json").status == 0
     assert lab("--set", "PriorityWeightAge=4294967295", "--json").status == 0

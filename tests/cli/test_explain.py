@@ -246,7 +246,7 @@ def test_warnings_are_given_once(rota: Rota, log: Path) -> None:
     log.write_text(LOG + "4 130 -1 -1 4 -1 -1 4 900 -1 1 1 1 -1 1 1 -1 -1\n")
     outcome = rota("explain", 3, log)
     assert outcome.status == 0
-    assert outcome.err.startswith("rota: 1 of 4 jobs are left out: ")
+    assert outcome.err.startswith("rota: 1 of 4 jobs is left out: ")
     assert outcome.err.count("\n") == 1
     assert rota("explain", 4, log).err.endswith("rota: error: JOB: the workload has no job 4 that is replayed\n")
 

@@ -136,7 +136,7 @@ def test_a_job_that_never_ran_has_no_wait(rota: Rota, tmp_path: Path) -> None:
     outcome = rota("replay", log, "--config", conf, "--out", tmp_path / "out")
     assert outcome.status == 0
     assert "jobs                   1 of 2" in outcome.out
-    assert outcome.err == "rota: 1 of 2 jobs have not ended: 1 PENDING, PartitionTimeLimit\n"
+    assert outcome.err == "rota: 1 of 2 jobs has not ended: 1 PENDING, PartitionTimeLimit\n"
     scheduled = read_swf(tmp_path / "out" / "schedule.swf.gz")
     assert scheduled.wait_time.tolist() == [0, -1]
     assert scheduled.run_time.tolist() == [10, -1]
@@ -149,7 +149,7 @@ def test_jobs_that_cannot_be_replayed_are_counted(rota: Rota, tmp_path: Path) ->
     outcome = rota("replay", log, "--json")
     assert outcome.status == 0
     assert json.loads(outcome.out)["jobs"] == 1
-    assert outcome.err.startswith("rota: 1 of 2 jobs are left out: ")
+    assert outcome.err.startswith("rota: 1 of 2 jobs is left out: ")
 
 
 def test_slurm_conf_describes_the_machine_and_the_policy(rota: Rota, tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_real_ids_and_dates_and_waits_beside(rota: Rota, files: tuple[object, ..
         (4, 91100, 0, "n2"),
     ]
     assert "  as recorded          575 s, here 550 s, of 4 jobs\n" in outcome.out
-    told = "1 jobs were withdrawn while they waited: they are in the queue until then, and in no figure"
+    told = "a job was withdrawn while it waited: it is in the queue until then, and in no figure"
     assert outcome.err == f"rota: {told}\n"
 
 
@@ -81,7 +81,7 @@ def test_what_ran_there_and_cannot_be_placed_is_told(rota: Rota, files: tuple[ob
     # Job 2 ran where job 1 has all processors, on a machine that was another one then.
     (tmp_path / "jobs.txt").write_text(JOBS.replace("cpu=2,node=1|n1\n3", "cpu=2,node=1|n2\n3"))
     outcome = rota("replay", *files, "--from", "1000", "--to", "1150", "--out", tmp_path / "out")
-    assert "2 jobs ran at --from: they hold their places, and are in no figure, but 1 of them could" in outcome.err
+    assert "2 jobs ran at --from: they hold their places, and are in no figure, but 1 of 2 could" in outcome.err
     assert [one[:2] for one in starts(tmp_path / "out")] == [(3, 91000), (4, 91100)]
 
 

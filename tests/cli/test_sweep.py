@@ -171,7 +171,7 @@ def test_a_run_that_fails_is_a_row_and_the_others_go_on(rota: Rota, small_log: P
     args = (small_log, "--vary", "scheduler=sched/nobody,sched/easy", "--out", tmp_path / "out", "--jobs", "1")
     outcome = rota("sweep", *args)
     assert outcome.status == 2
-    assert "1 of 2 runs have failed; the first, scheduler=sched/nobody: " in outcome.err
+    assert "1 of 2 runs has failed; the first, scheduler=sched/nobody: " in outcome.err
     errors = [row["error"] for row in pq.read_table(tmp_path / "out" / "sweep.parquet").to_pylist()]
     assert "sched/nobody" in errors[0]
     assert errors[1] == ""
@@ -182,7 +182,7 @@ def test_a_run_that_fails_is_a_row_and_the_others_go_on(rota: Rota, small_log: P
 def test_a_sweep_of_which_all_runs_fail_says_so(rota: Rota, small_log: Path, tmp_path: Path) -> None:
     outcome = rota("sweep", small_log, "--vary", "scheduler=sched/nobody", "--out", tmp_path / "out", "--jobs", "1")
     assert outcome.status == 2
-    assert "1 of 1 runs have failed" in outcome.err
+    assert "1 of 1 runs has failed" in outcome.err
     assert (tmp_path / "out" / "sweep.html").exists()
 
 

@@ -271,6 +271,17 @@ def test_what_cannot_be_set_is_refused_with_a_reason(changed: Changed, setting: 
     assert REFUSED[setting] in str(caught.value)
 
 
+def test_an_option_that_was_set_is_blamed_on_its_setting(conf: Path) -> None:
+    """Not on the line of the file that has the others."""
+    settings = ["SchedulerParameters=bf_interval=60", "bf_window=x", "defer", "PriorityWeightAge=y"]
+    for known in (settings[1:], settings):
+        config = read_slurm_conf(conf, known).config
+        with pytest.raises(InputError, match=r"^--set bf_window=x: SchedulerParameters: bf_window=x is not an integer"):
+            config.scheduler_int("bf_window", 1, 1, 9)
+        with pytest.raises(InputError, match=r"^--set PriorityWeightAge=y: PriorityWeightAge: 'y' is not a whole"):
+            config.integer("PriorityWeightAge", 0, 0, 9)
+
+
 def test_the_own_options_of_plugins_begin_with_their_names(conf: Path) -> None:
     assert read_slurm_conf(conf, ["mine_alpha=3"], ["sched/mine"]).config.scheduler_parameters()["mine_alpha"] == "3"
     later = ["PriorityType=priority/mine", "mine_alpha=3", "SchedulerParameters+=mine_beta"]

@@ -31,8 +31,8 @@ def run(*words: str, status: int = 0, stdin: str = "") -> subprocess.CompletedPr
     return done
 
 
-def run_json(*words: str, status: int = 0) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run(*words, "--json", status=status).stdout)
+def run_json(*words: str, status: int = 0, stdin: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(*words, "--json", status=status, stdin=stdin).stdout)
     return found
 
 
@@ -95,6 +95,66 @@ def test_what_was_recorded_is_read(fake: Fakes) -> None:
     assert (found["unknown"], found["refused"]) == (["5"], ["x"])
     text = run("jobstats", "lookup", "job_id", "748172", "--from", "-", stdin=file.read_text()).stdout
     assert "johrstrom" in text
+
+
+PBS = "".join(
+    f"Job Id: {job_id}\n    Job_Name = {name}\n    Job_Owner = ann@h\n    job_state = R\n\n"
+    for job_id, name in (("123[4].srv.example.org", "element"), ("123[].srv.example.org", "all"), ("125-4.srv", "old"))
+)
+TWO = "".join(f"Job Id: 9.{one}\n    Job_Name = {one}\n    job_state = R\n\n" for one in ("srv1", "srv2"))
+LSF = json.dumps(
+    {
+        "RECORDS": [
+            {"JOBID": "1234", "JOBINDEX": "5", "USER": "ann", "STAT": "RUN", "JOB_NAME": "a[5]"},
+            {"JOBID": "1234", "JOBINDEX": "6", "USER": "ann", "STAT": "PEND", "JOB_NAME": "a[6]"},
+        ]
+    }
+)
+FLUX = json.dumps({"jobs": [{"id": 91088924704768, "jobid": "ƒiFkbMhFM", "username": "ann", "name": "sleep"}]})
+
+
+@pytest.mark.parametrize(
+    ("plugin", "text", "job_id", "known"),
+    [
+        ("pbs_jobid", PBS, "123[4].srv", {"name": "element"}),
+        ("pbs_jobid", PBS, "123[4]", {"name": "element"}),
+        ("pbs_jobid", PBS, "123[].srv.example.org", {"name": "all"}),
+        ("pbs_jobid", PBS, "125-4.srv", {"name": "old"}),
+        ("pbs_jobid", PBS, "123[5].srv", None),
+        ("pbs_jobid", PBS, "123[4].other", None),
+        ("lsb_jobid", LSF, "1234[5]", {"state": "RUN"}),
+        ("lsb_jobid", LSF, "1234[6]", {"state": "PEND"}),
+        ("lsb_jobid", LSF, "1234[7]", None),
+        ("lsb_jobid", LSF, "1234", {"name": "a"}),
+        ("flux_job_id", FLUX, "91088924704768", {"name": "sleep"}),
+        ("flux_job_id", FLUX, "fiFkbMhFM", {"name": "sleep"}),
+        ("flux_job_id", FLUX, "91088924704769", None),
+    ],
+)
+def test_an_id_may_be_written_otherwise_than_in_what_was_recorded(
+    plugin: str, text: str, job_id: str, known: dict[str, str] | None
+) -> None:
+    """As of a live scheduler: without the server, as an element of an array, in another base."""
+    found = run_json("jobstats", "lookup", plugin, job_id, "--from", "-", stdin=text)
+    if known is None:
+        assert (found["jobs"], found["unknown"]) == ({}, [job_id])
+    else:
+        assert found["jobs"][job_id].items() >= {"id": job_id, **known}.items()
+
+
+def test_of_two_jobs_that_fit_in_what_was_recorded_neither_is_taken() -> None:
+    found = run_json("jobstats", "lookup", "pbs_jobid", "125-4.srv", "9", "--from", "-", status=1, stdin=f"{PBS}{TWO}")
+    assert (list(found["jobs"]), found["failed"]) == (["125-4.srv"], ["9"])
+    assert "contradicts itself about '9'" in found["faults"][0]
+
+
+def test_a_text_of_another_command_is_not_taken_for_one_without_the_job() -> None:
+    done = run("jobstats", "lookup", "slurm_job_id", "1", "--from", "-", stdin="JobID|User\n1|ann\n")
+    assert done.stderr == "rota: plugin jobmeta/slurm_job_id: there is no job in the text that was recorded\n"
+
+
+def test_what_was_recorded_has_to_be_of_a_scheduler_that_is_named() -> None:
+    assert "not auto" in run("jobstats", "lookup", "auto", "1", "--from", "-", status=2, stdin="{}").stderr
 
 
 @pytest.mark.parametrize(

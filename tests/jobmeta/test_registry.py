@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from rota.interfaces.jobmeta import USUAL_FIELDS
 from rota.jobmeta import Lookups
 from rota.jobmeta.registry import Registry
 
@@ -177,3 +178,10 @@ def test_an_id_that_was_cut(make: Callable[..., Made], fake: Fakes) -> None:
     made = make("LOADL_STEP_ID")
     assert made.names("frontend-node-02-interna.4213.0", "fr2n02.4213.0") == [None, "loadl_step_id"]
     assert made.names("a" * 26 + ".1000") == [None]
+
+
+def test_what_the_own_plugins_know_can_always_be_asked_for(make: Callable[..., Made]) -> None:
+    registry = make().registry
+    found = {field for name in registry.names() if (plugin := registry._usable(name)) for field in plugin.fields}
+    assert found <= set(USUAL_FIELDS)
+    assert "account" in found

@@ -8,6 +8,7 @@ knows the entries at any time, and not by the code that is tested.
 from __future__ import annotations
 
 from collections import Counter as Sums
+from dataclasses import replace
 from itertools import chain
 from math import inf
 from random import Random
@@ -70,15 +71,21 @@ class Day:
         folder: For all files.
         seed: Of all that happens.
         steps: How many readings.
+        form: That of the texts.
+        apart: Seconds by which the clock of the second server is ahead of that of the first.
     """
 
-    def __init__(self, folder: Path, seed: int, steps: int) -> None:
+    def __init__(self, folder: Path, seed: int, steps: int, form: str = "2.16", apart: float = 0.0) -> None:
         path = bundled("KTH-SP2")
         assert path is not None
         recorded = RecordedJobs(read_workload(path))
         self.folder, self.steps, self.dice = folder, steps, Random(seed)  # noqa: S311 - no secrets
         begin = (recorded.begin // STEP + 2 * 1440) * STEP  # it is read at whole steps
         self.begin = begin + YOUNGER
+        self.form = GENERATIONS[form]
+        #: Of servers: how far their clocks are ahead, and when they were booted.
+        self.clocks = {"oss0": -apart / 2, "oss1": apart / 2}
+        self.booted = {"oss0": self.begin - 90_000.0, "oss1": self.begin - 5_000.0}
         self.targets = Targets([recorded, LoginNodes(8, seed)], osts=3, seed=seed, begin=begin - 3600)
         self.targets.resets = {}
         names = list(self.targets.entries(begin))
@@ -171,6 +178,7 @@ class Day:
         for target, of in entries.items():
             self.note(target, of)
         copied = {target: of for name in ("oss0", "oss1") for target, of in self.shown[name].items()}
+        copied_of = {target: name for name in ("oss0", "oss1") for target in self.shown[name]}
         shown = {
             server: {target: of for target, of in entries.items() if self.server[target] == server}
             for server in ("oss0", "oss1")
@@ -186,7 +194,17 @@ class Day:
                 continue
             folder.mkdir(exist_ok=True)
             for target, of in targets.items():
-                (folder / f"{target}.lctl").write_bytes(GENERATIONS["2.16"].text(target, of, 0.0))
+                server = copied_of[target] if name == "copy" else name
+                (folder / f"{target}.lctl").write_bytes(self.text(target, of, server))
+
+    def text(self, target: str, entries: Sequence[JobStats], server: str) -> bytes:
+        """Give a target's text, with times by the clock of a server."""
+        ahead = self.clocks[server]
+        by_clock = [
+            replace(one, start_time=(one.start_time or 0) + ahead, snapshot_time=(one.snapshot_time or 0) + ahead)
+            for one in entries
+        ]
+        return self.form.text(target, by_clock, self.booted[server] + ahead)
 
     def reset(self, target: str) -> None:
         """Have a target make its entries anew, somewhen since the last step."""
@@ -312,9 +330,18 @@ EVENTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("seed", "steps"), [(1, 120), (2, 120), pytest.param(3, 1440, marks=pytest.mark.slow)])
-def test_what_is_kept_is_what_was_done(tmp_path: Path, seed: int, steps: int) -> None:
-    day = Day(tmp_path, seed, steps)
+@pytest.mark.parametrize(
+    ("seed", "steps", "form", "apart"),
+    [
+        (1, 120, "2.16", 0.0),
+        (2, 120, "2.16", 0.0),
+        (3, 120, "2.16", 40.0),
+        (1, 120, "2.15.0", 0.0),
+        pytest.param(3, 1440, "2.16", 0.0, marks=pytest.mark.slow),
+    ],
+)
+def test_what_is_kept_is_what_was_done(tmp_path: Path, seed: int, steps: int, form: str, apart: float) -> None:
+    day = Day(tmp_path, seed, steps, form, apart)
     day.run([name for name, times in EVENTS.items() for _ in range(times)])
     found, expected, unknown, done = (
         {job: {name: of[name] for name in METRICS if of[name]} for job, of in some.items()}

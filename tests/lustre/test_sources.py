@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -220,3 +221,50 @@ def test_what_is_not_there_is_told(tmp_path: Path) -> None:
 )
 def test_a_target_is_named_by_its_file(path: str, target: str) -> None:
     assert target_of(Path(path)) == target
+
+
+@pytest.mark.parametrize("hangs", ["exec sleep 600", "sleep 600 & wait"])
+def test_a_command_dies_with_the_process_that_has_started_it(
+    program: Callable[[str, str], None], tmp_path: Path, hangs: str
+) -> None:
+    """Also when that is killed, and with all that the command has started."""
+    program("lctl", f"echo $$ > {tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; {hangs}")
+    reader = subprocess.Popen([sys.executable, "-m", "rota", "jobstats", "parse", "lctl"], stdout=subprocess.DEVNULL)
+    session = int(_wait_for((tmp_path / "pid").read_text, FileNotFoundError))
+    assert _alive(session)
+    reader.kill()
+    reader.wait()
+    _wait_for(lambda: None if _alive(session) else True, FileNotFoundError)
+
+
+def test_a_program_that_has_ended_is_not_watched(tmp_path: Path) -> None:
+    """Its number may be that of another one by then."""
+    told = tmp_path / "told"
+    script = f"""
+import os, signal
+from rota import programs
+programs._WATCH = "while read -r line; do echo $line >> {told}; done"
+with programs.start(["true"]) as program:
+    program.wait()
+print(program.pid)
+"""
+    pid = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout.strip()
+    assert told.read_text().splitlines() == [f"+ {pid}", f"- {pid}"]
+
+
+def _wait_for(ask: Callable[[], str | bool | None], *errors: type[Exception]) -> str | bool:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            if found := ask():
+                return found
+        except errors:
+            pass
+        time.sleep(0.01)
+    raise AssertionError("it takes too long")
+
+
+def _alive(session: int) -> bool:
+    """Whether a session has a process that runs."""
+    found = subprocess.run(["ps", "-o", "stat=", "-s", str(session)], check=False, capture_output=True, text=True)
+    return any(not state.startswith("Z") for state in found.stdout.split())

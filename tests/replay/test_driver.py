@@ -18,7 +18,7 @@ from .conftest import log_of
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    from rota.interfaces import Job
+    from rota.interfaces import Controller, Job
 
 
 from .playing import Ran, greedy, play, shortest_first, starts, telling, with_init
@@ -301,3 +301,40 @@ def test_putting_every_job_back_in_every_pass_ends() -> None:
 
     plugin.slurm_sched_p_schedule = schedule
     assert starts(play(log_of((0, 10, 1, 10), (5, 10, 1, 10)), sched=plugin, pass_per="event")) == {1: None, 2: None}
+
+
+# ---- long times without jobs --------------------------------------------------------------------------------------
+
+
+def test_of_thirty_years_without_jobs_only_the_end_is_played() -> None:
+    """A log may have an odd submit time, and timers of five minutes would be called three million times."""
+    called: list[int] = []
+    sched = with_init(scheduler(), lambda ctld: ctld.every(300, lambda: called.append(ctld.now)))
+    late = 30 * YEAR
+    log = log_of((0, 100, 3, 100), (late, 50, 2, 60))
+    assert starts(play(log, sched=sched)) == {1: 0, 2: late}
+    assert len(called) < 200
+    assert [time for time in called if time < late][-50:] == [*range(late - 50 * 300, late, 300)]
+
+
+def test_a_job_that_runs_for_years_ends_at_its_limit_however_often_timers_are_called() -> None:
+    sched = with_init(scheduler(), lambda ctld: ctld.every(60, lambda: None, quiet=True))
+    assert play(log_of((0, 2 * YEAR, 3, YEAR // 2)), sched=sched) == {1: Ran(0, YEAR // 2, "TIMEOUT")}
+
+
+def test_less_than_a_month_without_jobs_is_played_in_full() -> None:
+    called: list[int] = []
+    sched = with_init(scheduler(), lambda ctld: ctld.every(300, lambda: called.append(ctld.now)))
+    play(log_of((0, 100, 3, 100), (29 * 86400, 50, 2, 60)), sched=sched)
+    assert called == [*range(300, 29 * 86400 + 1, 300)]
+
+
+def test_what_else_is_due_in_a_long_time_without_jobs_happens_in_its_time() -> None:
+    called: list[int] = []
+
+    def init(ctld: Controller) -> None:
+        ctld.every(300, lambda: None)
+        ctld.at(10 * YEAR, lambda: called.append(ctld.now))
+
+    play(log_of((0, 100, 3, 100), (30 * YEAR, 50, 2, 60)), sched=with_init(scheduler(), init))
+    assert called == [10 * YEAR]

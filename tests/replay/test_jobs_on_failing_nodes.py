@@ -190,7 +190,7 @@ def test_a_job_that_no_node_is_left_for_is_told_of() -> None:
     with Replay(Scenario(log_of((0, 10, 1, 10), (5, 10, 4, 10)), FOUR_NODES, options)) as run:
         assert not run.run()
         run.result()
-    assert told == ["1 of 2 jobs have not ended: 1 PENDING, ReqNodeNotAvail"]
+    assert told == ["1 of 2 jobs has not ended: 1 PENDING, ReqNodeNotAvail"]
 
 
 def test_timers_do_not_make_a_job_give_up_a_node_that_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:

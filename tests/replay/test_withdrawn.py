@@ -54,7 +54,7 @@ def test_it_is_in_the_queue_until_then_and_in_no_figure(pass_per: str) -> None:
     assert result.schedule.job_id.tolist() == [1, 3]
     assert (result.schedule.start - 1000).tolist() == [0, 60]
     assert (result.summary.jobs, result.summary.refused, result.summary.unfinished) == (2, 0, 0)
-    assert told == ["1 jobs were withdrawn while they waited: they are in the queue until then, and in no figure"]
+    assert told == ["a job was withdrawn while it waited: it is in the queue until then, and in no figure"]
     without = play(LOG.take(LOG.status != 5), pass_per=pass_per)
     assert (without.schedule.start - 1000).tolist() == [0, 20]
 

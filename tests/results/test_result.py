@@ -54,7 +54,7 @@ def test_jobs_are_an_arrow_table_and_a_data_frame_by_job(easy: Result) -> None:
 
 def test_a_job_that_never_ran_has_no_start_in_the_data_frame(scenario: Scenario) -> None:
     held = Scenario(Workload.from_jobs([(0, 9, JobSpec(hold=True)), (0, 9, JobSpec())]), scenario.config)
-    with pytest.warns(UserWarning, match="1 of 2 jobs have not ended"):
+    with pytest.warns(UserWarning, match="1 of 2 jobs has not ended"):
         frame = replay(held).to_pandas()
     assert frame.start.isna().tolist() == [True, False]
 

@@ -103,8 +103,8 @@ def test_a_summary_says_what_cannot_be_compared() -> None:
     rows = [row({"a": "1"}), row({"a": "2"}, refused=1), Row({"a": "3"}, 1.0, error="broken")]
     summary = summarise(Sweep(axes=(Axis("a", ("1", "2", "3")),)), rows)
     failed, unlike = summary.doubts()
-    assert failed == "1 of 3 runs have failed: see below."
-    assert unlike.startswith("1 of 3 settings have left more jobs")
+    assert failed == "1 of 3 runs has failed: see below."
+    assert unlike.startswith("1 of 3 settings has left more jobs")
     told = {one["point"]["a"]: one for one in summary.as_dict()["settings"]}
     assert [told[a].get("is_alike") for a in "123"] == [True, False, None]
     assert told["2"]["figures"]["mean_wait_s"]["difference"] is None
@@ -125,4 +125,4 @@ def test_nothing_is_marked_of_settings_that_change_more_than_the_policy_or_less_
     rows = [row({"a": "1"}, inputs="x"), row({"a": "2"}, inputs="y")]
     other = summarise(Sweep(axes=(Axis("a", ("1", "2")),)), rows)
     assert other.note(other.settings[1]) == "best in some way, other jobs or machine"
-    assert other.doubts()[0].startswith("1 of 2 settings change the jobs or the machine")
+    assert other.doubts()[0].startswith("1 of 2 settings changes the jobs or the machine")

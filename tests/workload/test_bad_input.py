@@ -37,6 +37,16 @@ def problem(path: Path) -> str:
     return message.removeprefix(f"{path.parent}{os.sep}")
 
 
+def left_out(path: Path) -> str:
+    """Read what has one wrong job, and give what is told of it without the folder."""
+    (note,) = read_swf(path).notes
+    assert "\n" not in note
+    start, found, message = note.partition(f" lines: {path.parent}{os.sep}")
+    assert start.startswith("warning: a job is left out, of ")
+    assert found
+    return message
+
+
 def with_value(place: int, value: str) -> str:
     """Give the job line with another value at ``place``, from 1."""
     words = JOB_2.split()
@@ -102,7 +112,7 @@ def test_other_text(log_file: LogFile, text: str, line: int, found: str) -> None
 @pytest.mark.parametrize("before", [f"{JOB}\n", f"; c\n{JOB}\n\n; d\n"])
 def test_wrong_number_of_fields(log_file: LogFile, before: str, bad: str, problem_text: str) -> None:
     line = before.count("\n") + 1
-    assert problem(log_file(f"{before}{bad}\n3{JOB[1:]}\n")) == f"log.swf:{line}: {problem_text}"
+    assert left_out(log_file(f"{before}{bad}\n3{JOB[1:]}\n")) == f"log.swf:{line}: {problem_text}"
 
 
 def test_all_lines_with_17_fields(log_file: LogFile) -> None:
@@ -114,7 +124,7 @@ def test_all_lines_with_17_fields(log_file: LogFile) -> None:
 )
 @pytest.mark.parametrize("place", [1, 4, 6, 18])
 def test_not_a_number(log_file: LogFile, place: int, value: str) -> None:
-    message = problem(log_file(f"; c\n{JOB}\n{with_value(place, value)}\n"))
+    message = left_out(log_file(f"; c\n{JOB}\n{with_value(place, value)}\n"))
     field = f"field {place} ({FIELDS[place - 1].title})"
     assert message.startswith(f"log.swf:3: {field}: ")
     assert message.endswith(" is not a number: correct it, or write -1 for unknown")
@@ -124,13 +134,13 @@ def test_not_a_number(log_file: LogFile, place: int, value: str) -> None:
 
 def test_a_slip_in_the_first_job_is_not_taken_for_a_comment(log_file: LogFile) -> None:
     text = f"; c\nx{JOB}\n; late\n{JOB_2}\n"
-    assert problem(log_file(text)).startswith("log.swf:2: field 1 (job number): 'x1' is not a number")
+    assert left_out(log_file(text)).startswith("log.swf:2: field 1 (job number): 'x1' is not a number")
 
 
 @pytest.mark.parametrize("place", [place for place in range(1, 19) if place not in {2, 3, 4, 6, 7, 9, 18}])
 def test_fraction_where_a_whole_number_belongs(log_file: LogFile, place: int) -> None:
     want = f"log.swf:2: field {place} ({FIELDS[place - 1].title}): '1.5' is not a whole number: round it"
-    assert problem(log_file(f"{JOB}\n{with_value(place, '1.5')}\n")) == want
+    assert left_out(log_file(f"{JOB}\n{with_value(place, '1.5')}\n")) == want
 
 
 @pytest.mark.parametrize("place", range(3, 19))
@@ -138,7 +148,7 @@ def test_fraction_where_a_whole_number_belongs(log_file: LogFile, place: int) ->
 def test_negative(log_file: LogFile, place: int, value: str) -> None:
     field = f"field {place} ({FIELDS[place - 1].title})"
     want = f"log.swf:2: {field}: '{value}' is negative: correct it, or write -1 for unknown"
-    assert problem(log_file(f"{JOB}\n{with_value(place, value)}\n")) == want
+    assert left_out(log_file(f"{JOB}\n{with_value(place, value)}\n")) == want
 
 
 def test_negative_fraction(log_file: LogFile) -> None:
@@ -153,7 +163,7 @@ def test_negative_job_number(log_file: LogFile) -> None:
 
 @pytest.mark.parametrize("value", ["9007199254740993", "99999999999999999999", "1e999", "-99999999999999999999"])
 def test_too_large(log_file: LogFile, value: str) -> None:
-    message = problem(log_file(f"{JOB}\n{with_value(2, value)}\n"))
+    message = left_out(log_file(f"{JOB}\n{with_value(2, value)}\n"))
     assert message.startswith(f"log.swf:2: field 2 (submit time): '{value}' is too large")
 
 
@@ -163,9 +173,91 @@ def test_the_first_of_several_faults_is_named(log_file: LogFile) -> None:
     assert problem(log_file("\n".join(lines))).startswith("log.swf:2: field 8 ")
 
 
-def test_job_number_used_twice(log_file: LogFile) -> None:
-    want = "log.swf:4: field 1 (job number): job 1 is on line 2 already: give every job its own number"
-    assert problem(log_file(f"; c\n{JOB}\n{JOB_2}\n{JOB}\n{JOB_2}\n")) == want
+def test_of_two_jobs_with_one_number_the_second_gets_another(log_file: LogFile) -> None:
+    path = log_file(f"; c\n{JOB}\n{JOB_2}\n{JOB}\n{JOB_2}\n")
+    log = read_swf(path)
+    assert log.job_number.tolist() == [1, 2, 3, 4]
+    told = "2 lines have the numbers of other jobs: each is a job of its own"
+    assert log.notes == (f"warning: {told}: {path}:4: 1 is the first of them, and 3 here",)
+
+
+def test_one_odd_line_costs_its_job_and_not_the_file(log_file: LogFile) -> None:
+    lines = [f"{number}{JOB[1:]}" for number in range(1, 9)]
+    lines[2], lines[5] = lines[2].rsplit(" ", 1)[0], lines[5].replace(" 60 ", " -60 ")
+    path = log_file("\n".join(lines))
+    log = read_swf(path)
+    assert log.line.tolist() == log.job_number.tolist() == [1, 2, 4, 5, 7, 8]
+    told = "17 fields instead of 18: write -1 for each one missing"
+    assert log.notes == (f"warning: 2 jobs are left out, of 8 lines: {path}:3: {told}",)
+
+
+def test_a_file_of_which_most_is_odd_is_refused(log_file: LogFile) -> None:
+    message = problem(log_file(f"{JOB}\n{with_value(4, '-7')}\n3 x{JOB[3:]}\n"))
+    assert message.startswith("log.swf:2: field 4 (run time): '-7' is negative")
+
+
+def test_an_odd_job_with_the_number_of_another_is_odd(log_file: LogFile) -> None:
+    text = f"{JOB}\n{JOB_2}\n{JOB.replace(' 60 ', ' -60 ')}\n{JOB_2}\n"
+    log = read_swf(log_file(text))
+    assert (log.line.tolist(), log.job_number.tolist(), len(log.notes)) == ([1, 2, 4], [1, 2, 3], 2)
+
+
+@pytest.mark.parametrize(("place", "value"), [(2, 253_402_300_799), (3, 3_153_600_000), (4, 3_153_600_000)])
+def test_no_time_is_beyond_all_dates_or_longer_than_a_hundred_years(log_file: LogFile, place: int, value: int) -> None:
+    message = left_out(log_file(f"{JOB}\n{with_value(place, str(value + 1))}\n"))
+    assert f"'{value + 1}' is too large" in message
+    assert read_swf(log_file(f"{JOB}\n{with_value(place, str(value))}\n")).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("MaxProcs: x", "MaxProcs: 'x' is no number from 1 to 253402300799: it is passed over"),
+        ("maxprocs:0", "MaxProcs: '0' is no number from 1 to 253402300799: it is passed over"),
+        ("MaxNodes: 1e3", "MaxNodes: '1e3' is no number from 1 to 253402300799: it is passed over"),
+        ("MaxProcs: 100 200", "MaxProcs: '100 200' are several numbers: 100 is taken"),
+        (
+            "UnixStartTime: 1996-09-23",
+            "UnixStartTime: '1996-09-23' is no number from 0 to",
+        ),
+        ("UnixStartTime: -300", "UnixStartTime: '-300' is no number from 0 to 253402300799: it is passed over"),
+        (
+            "UnixStartTime: 99999999999999999999",
+            "UnixStartTime: '99999999999999999999' is no number",
+        ),
+        ("TimeZoneString: Mars/Olympus", "TimeZoneString: 'Mars/Olympus' is no time zone that is known here: times"),
+        ("MaxNodes: 70  (dual)", ""),
+        ("MaxProcs: -1", ""),
+        ("MaxJobs: x", ""),
+        ("TimeZoneString: Europe/Stockholm", ""),
+    ],
+)
+@pytest.mark.parametrize("before", ["", f"{JOB_2}\n"])
+def test_what_a_header_says_in_vain_is_told(log_file: LogFile, before: str, line: str, told: str) -> None:
+    """Also where it is behind the first job."""
+    path = log_file(f"; c\n{before}; {line}\r\n{JOB}\n")
+    number = 3 if before else 2
+    notes = read_swf(path).notes
+    assert [note.startswith(f"warning: {path}:{number}: {told}") for note in notes] == [True] * bool(told)
+
+
+def test_the_first_of_two_values_is_taken_and_told(log_file: LogFile) -> None:
+    path = log_file(f"; MaxProcs: 8\n; MaxProcs: 8\n; MaxProcs: 9\n{JOB}\n")
+    log = read_swf(path)
+    assert log.max_procs == 8
+    assert log.notes == (f"warning: {path}:3: MaxProcs: it was 8 before, which is taken, and not 9",)
+
+
+def test_a_machine_with_fewer_processors_than_nodes_is_told(log_file: LogFile) -> None:
+    path = log_file(f"; MaxNodes: 9\n; MaxProcs: 8\n{JOB}\n")
+    assert read_swf(path).notes == (f"warning: {path}: MaxNodes is 9, and MaxProcs only 8, which is taken",)
+    assert read_swf(log_file(f"; MaxNodes: 8\n; MaxProcs: 8\n{JOB}\n")).notes == ()
+
+
+def test_submit_times_that_go_back_are_told(log_file: LogFile) -> None:
+    path = log_file(f"{JOB.replace('1 0', '1 9')}\n{JOB_2}\n")
+    one = "a job was submitted before that on the line above it: all are taken in the order of time"
+    assert read_swf(path).notes == (f"{one}; the first: {path}:2: field 2 (submit time)",)
 
 
 def test_truncated_gzip(log_file: LogFile) -> None:
@@ -190,7 +282,7 @@ def test_damaged_gzip(log_file: LogFile) -> None:
 def test_a_long_line_of_digits_is_refused_at_once(log_file: LogFile) -> None:
     words = ["1" * 2000] * 17 + ["1" * 2000 + "x"]
     began = time.perf_counter()
-    assert problem(log_file(f"{JOB}\n{' '.join(words)}\n")).startswith("log.swf:2: field 18 (think time): '1111")
+    assert left_out(log_file(f"{JOB}\n{' '.join(words)}\n")).startswith("log.swf:2: field 18 (think time): '1111")
     assert time.perf_counter() - began < 1
 
 

@@ -61,11 +61,13 @@ def test_fractions_of_a_second_are_rounded(log_file: LogFile) -> None:
     words = JOB_1.split()
     for place, value in {2: "7.9", 3: "3.2", 4: "88.51", 9: "100.01", 18: "0.5"}.items():
         words[place - 1] = value
-    log = read_swf(log_file(f"{JOB_2}\n{' '.join(words)}\n"))
+    path = log_file(f"{JOB_2.replace(' 10 ', ' 5 ', 1)}\n{' '.join(words)}\n")
+    log = read_swf(path)
     times = (log.submit_time, log.wait_time, log.run_time, log.requested_time, log.think_time)
     assert [int(one[1]) for one in times] == [7, 3, 89, 101, 0]
     assert log.run_time.dtype == np.int64
-    assert log.notes == ("1 jobs have times with fractions of a second: run times and limits are rounded up",)
+    told = "a job has times with fractions of a second: run times and limits are rounded up"
+    assert log.notes == (f"{told}; the first: {path}:2: field 2 (submit time)",)
 
 
 def test_columns_cannot_be_written_to(log_file: LogFile) -> None:

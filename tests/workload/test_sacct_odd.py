@@ -113,7 +113,7 @@ def test_a_job_that_could_start_only_after_its_start_can_start_then(log_file: Lo
     log = read_workload(log_file(text_of(JOB, with_number(8, Eligible="2026-10-09T12:00:00"))))
     assert log.requests is not None
     assert [job.begin_time for job in log.requests] == [0, NOON + 600]
-    assert "1 jobs were eligible after their start, as recorded: each can start when it did" in log.notes
+    assert "a job was eligible after its start, as recorded: it can start when it did" in log.notes
 
 
 def _twenty(first: dict[str, str]) -> list[dict[str, str]]:
@@ -160,5 +160,5 @@ def test_a_job_that_was_resized_is_a_job_for_each_size(log_file: LogFile) -> Non
 def test_components_of_heterogeneous_jobs_are_told(log_file: LogFile) -> None:
     log = read_workload(log_file(text_of(with_number(7, JobID="7+0"), with_number(8, JobID="7+1"))))
     (note,) = (one for one in log.notes if "heterogeneous" in one)
-    assert note.startswith("warning: 2 lines are components of 1 heterogeneous jobs, the first of them 7+0")
+    assert note.startswith("warning: 2 lines are components of one heterogeneous job, the first of them 7+0")
     assert [log.number_of(name) for name in ("7+0", "7+1", "7+2")] == [7, 8, None]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def values(field: Field) -> st.SearchStrategy[float]:
-    whole = st.integers(max(field.least, -LIMIT), LIMIT)
+    whole = st.integers(field.least, field.most)
     if not field.fractional:
         return whole
     return st.one_of(whole, st.floats(0, LIMIT, allow_subnormal=True))

@@ -20,6 +20,7 @@ from rota.forecast.ranges import forecasts
 from rota.listings.clock import Clock, duration
 from rota.listings.text import plain
 from rota.model import InputError
+from rota.model.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -169,8 +170,8 @@ def _check(state: Path, *, as_json: bool) -> None:
         echo(json.dumps(found._asdict()))
         return
     echo(
-        f"In a replay of the {len(scenario.workload):,} jobs that have run, {found.jobs:,} waited at {found.moments} "
-        f"moments.\n"
+        f"In a replay of the {counted(len(scenario.workload), 'job that has', '{} jobs that have')} run, "
+        f"{found.jobs:,} waited at {found.moments} moments.\n"
         f"{found.inside:.0%} of them started between early and late, of which 80% should.\n"
         f"The median error is {duration(round(found.error))}; that of the scheduler's plan is "
         f"{duration(round(found.plan_error))}, for the {found.planned:,} jobs that it had planned."

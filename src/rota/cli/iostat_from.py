@@ -175,6 +175,7 @@ class _Direct:
             begin = max(look.until - asked.last, self._begin)
             where = filters_of(asked.where)
             question = Question(begin, look.until, group=asked.by, where=where, top=asked.top, by=asked.sort)
+            self._reading.require_fields(look, question)
             return answers.top(look, ask(look, question), asked.by, asked.sort)
 
     def status(self) -> dict[str, Any]:

@@ -73,6 +73,8 @@ def lookup(
     with Lookups(plugin_dir, variable=variable, jobid_name=jobid_name, timeout=timeout, report=_report) as lookups:
         if recorded is None:
             answers = lookups.lookup(ids, None if plugin == "auto" else plugin)
+        elif plugin == "auto":
+            raise click.UsageError("--from needs the name of the plugin whose text it is, not auto")
         else:
             answers = lookups.read(_text(recorded), ids, plugin)
     if as_json:

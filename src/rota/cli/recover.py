@@ -11,6 +11,7 @@ import click
 
 from rota.cli.echo import echo
 from rota.cli.live import default_state, state_option
+from rota.model.counts import counted
 
 if TYPE_CHECKING:
     from rota.controller.recovery.recover import Plan
@@ -90,7 +91,7 @@ def _print_findings(said: dict[str, Any]) -> None:
     echo("What is saved")
     state = f"the state at event {saved['snapshot']}, and {saved['events']:,} events after it"
     echo(f"  {state if saved['snapshot'] or saved['events'] else 'no state: accounts and reservations begin anew'}")
-    echo(f"  records of {saved['ended_jobs']:,} jobs that have ended")
+    echo(counted(saved["ended_jobs"], "  the record of a job that has ended", "  records of {} jobs that have ended"))
     for kind, jobs in said["jobs"].items():
         if jobs:
             named = ", ".join(map(str, jobs[:20])) + (", …" if len(jobs) > 20 else "")

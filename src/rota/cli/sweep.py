@@ -19,6 +19,7 @@ from rota.cli.progress import progress
 from rota.cli.scenario import command_line, say, scenario_options
 from rota.cli.sweep_words import Words, check, fingerprint, read_run
 from rota.model import InputError
+from rota.model.counts import counted
 from rota.sweep.axes import read_axis
 from rota.sweep.figures import METRICS
 from rota.sweep.folder import PAGE, TABLE, Folder, write_table
@@ -150,8 +151,9 @@ def _failure(summary: Summary) -> InputError:
     """Say how many runs have failed, and why the first did."""
     first = summary.failed[0]
     point = ", ".join(f"{key}={value}" for key, value in first.point.items())
+    have = counted(len(summary.failed), "has", "have")
     return InputError(
-        f"{len(summary.failed)} of {len(summary.rows)} runs have failed; the first, {point}: {first.error}"
+        f"{len(summary.failed)} of {len(summary.rows)} runs {have} failed; the first, {point}: {first.error}"
     )
 
 

@@ -27,6 +27,7 @@ from rota.forecast.futures import deadline, run_futures
 from rota.forecast.present import Present
 from rota.listings.clock import Clock, duration
 from rota.model import InputError
+from rota.model.counts import counted
 from rota.replays.files import changed_associations
 from rota.runtime.boot import LIVE_PLUGINS
 
@@ -186,7 +187,7 @@ def _print(found: Comparison, futures: int, by: str | None, now: int, learned: L
         echo("No job waits.")
         return
     many = "" if futures == 1 else "s"
-    echo(f"{found.jobs:,} jobs wait. On average over {futures:,} future{many}:\n")
+    echo(f"{counted(found.jobs, 'One job waits', '{} jobs wait')}. On average over {futures:,} future{many}:\n")
     if found.reached is not None:
         ahead = duration(found.reached - now)
         echo(f"There was time to look {ahead} ahead; more --seconds look further.\n")

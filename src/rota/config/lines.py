@@ -47,7 +47,7 @@ class Line(NamedTuple):
     #: Number of its first physical line, from 1; 0: it is in no file.
     number: int
     pairs: tuple[Pair, ...]
-    #: Values that are set by ``--set``: the text of the setting, by lower-case key.
+    #: Values that are set by ``--set``: the text of the setting, by lower-case key, with ``.option`` of an option.
     settings: Mapping[str, str] = _NO_SETTINGS
 
     def error(self, problem: str, field: str | None = None) -> InputError:

@@ -168,7 +168,9 @@ def _set_scalar(lines: list[Line], setting: _Setting, own: tuple[str, ...], note
         new = ",".join(_changed_list(setting, old))
     line = Line(Path(), 0, (Pair(KNOWN_KEYS[setting.key], new),), {setting.key: setting.text})
     if last is not None and setting.change != "=":
-        line = last._replace(pairs=line.pairs)  # errors name the line of which most of the value is
+        # Errors name the line of which most of the value is, and those of an option the setting that it is from.
+        own_items = {f"{setting.key}.{_name(item)}": setting.text for item in names_in(setting.value)}
+        line = last._replace(pairs=line.pairs, settings={**last.settings, **own_items})
     if not places:
         return [*lines, line]
     lines[places[-1]] = line

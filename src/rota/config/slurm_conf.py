@@ -145,7 +145,10 @@ def _read(
         nodes=machine.nodes,
         partitions=partitions,
         parameters=parameters,
-        places={line.pairs[0].key.lower(): (str(line.path), line.number) for line in scalars if line.number},
+        places={
+            **{line.pairs[0].key.lower(): (str(line.path), line.number) for line in scalars if line.number},
+            **{key: (f"--set {text}", 0) for line in scalars for key, text in line.settings.items()},
+        },
     )
     return LoadedConfig(config=config, warnings=tuple(warnings))
 

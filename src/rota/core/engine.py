@@ -327,6 +327,14 @@ class Engine:
         end: int = running[0].end_time  # type: ignore[assignment] # a running job has one
         return end if due is None or end < due else due
 
+    def wakeup_without_jobs(self, until: int) -> int:
+        """When the driver has to send a `Tick` if there are no jobs, and there will be none for long.
+
+        Args:
+            until: Up to when it sends nothing else, Unix seconds.
+        """
+        return self.state.timers.next_without_jobs(until)
+
     def plans_unread(self, seconds: int) -> None:
         """Say that nobody reads plans until so many seconds after the next end of a running job; 0: that is not known.
 

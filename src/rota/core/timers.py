@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+#: Calls of a periodic timer at the end of a long time without jobs.
+_CALLS_WITHOUT_JOBS = 100
+
 
 class TimerKind(Enum):
     """The purpose of a timer."""
@@ -172,6 +175,21 @@ class Timers:
     def has_sleepers(self) -> bool:
         """Whether there are timers that are skipped while nothing changes."""
         return any(period.only_after_change for period in self.periods.values())
+
+    def next_without_jobs(self, until: int) -> int:
+        """Give when the next timer is to be called if there are no jobs for long: perhaps later than it is due.
+
+        Periodic timers are then called only at the end of that time, often enough that what they compute is as good as
+        if they had always been called.
+
+        Args:
+            until: Up to when nothing else happens, Unix seconds.
+        """
+        seconds = [self.periods[timer].seconds for timer in self._due if timer in self.periods]
+        if not seconds:
+            return self.heap[0][0]
+        until = min([until, *(time for timer, (time, _) in self._due.items() if timer not in self.periods)])
+        return max(self.heap[0][0], until - max(_CALLS_WITHOUT_JOBS * min(seconds), 2 * max(seconds)))
 
     # ---- due timers -------------------------------------------------------------------------------------------
 

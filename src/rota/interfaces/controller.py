@@ -357,7 +357,8 @@ class ControllerOf(Protocol[J]):
         """Call ``fn`` every so many seconds from now on; a scheduling pass follows each call.
 
         With ``only_after_change`` calls are skipped while no job, node or partition has changed since the last call.
-        With ``quiet`` no pass follows, unless ``fn`` does something that requires one.
+        With ``quiet`` no pass follows, unless ``fn`` does something that requires one. If a replay has no jobs for more
+        than a month, only the last calls of that time are made.
 
         Returns:
             A function that stops the calls.

@@ -40,6 +40,11 @@ if TYPE_CHECKING:
 #: Stands in a command for a text that nobody can know beforehand, and in its answer where that text was. As a delimiter
 #: it cannot be forged by whoever names a job.
 SEPARATOR = "\uf8ff"
+#: The fields of rota's own plugins, which may be asked for where none of them is at work. Others may have more.
+USUAL_FIELDS = (
+    "user", "uid", "group", "gid", "account", "name", "partition", "qos", "state", "ended", "submit", "start", "end",
+    "nodes", "nodelist", "cpus", "cwd", "cluster", "host", "pid", "job", "id",
+)  # fmt: skip
 #: Lustre keeps 31 bytes of an id. An id that is so long may have been longer.
 LONGEST_ID = 31
 #: Seconds for which metadata of a job is good that may still change, if the plugin does not say.
@@ -146,6 +151,9 @@ class JobmetaPlugin(Protocol):
     def parse(self, text: str) -> Iterable[Metadata]:
         """Give the metadata in a text that one of the scheduler's commands has printed, each with its ``id``."""
 
+    def find(self, text: str, ids: Sequence[str]) -> Iterable[Metadata]:
+        """Give what such a text has of some ids, each that ``matches``, with ``id`` as it was asked."""
+
     def use_format(self, jobid_name: str) -> None:
         """Take note of the format from which Lustre makes the ids of processes without a job, such as ``%e.%u``."""
 
@@ -171,6 +179,7 @@ JOBMETA_API = PluginApi(
         Symbol("matches", ("job_id",), optional=True),
         Symbol("normalize", ("job_id",), optional=True),
         Symbol("parse", ("text",), optional=True, generator=True),
+        Symbol("find", ("text", "ids"), optional=True, generator=True),
         Symbol("use_format", ("jobid_name",), optional=True),
     ),
     identity_optional=True,

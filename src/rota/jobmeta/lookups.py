@@ -165,14 +165,20 @@ class Lookups:
         answers = Answers()
         with self._changed:
             reader = self._registry.get(plugin.lower())
-            found = reader.parse(text)
-            for job_id in dict.fromkeys(ids):
+            asked = list(dict.fromkeys(ids))
+            if not reader.parse(text):
+                answers.faults.append(f"plugin jobmeta/{reader.name}: there is no job in the text that was recorded")
+            found, faults = reader.find(text, [job_id for job_id in asked if reader.matches(job_id)])
+            answers.faults.extend(f"plugin jobmeta/{reader.name}: {fault}" for fault in faults)
+            for fault in answers.faults:
+                self._fault(fault)
+            for job_id in asked:
                 if not reader.matches(job_id):
                     answers.refused.append(job_id)
                 elif (metadata := found.get(reader.normalize(job_id))) is not None:
                     answers.jobs[job_id] = {**metadata, "id": job_id, "plugin": reader.name}
                 else:
-                    answers.unknown.append(job_id)
+                    (answers.failed if faults else answers.unknown).append(job_id)
         return answers
 
     def fields(self) -> tuple[str, ...]:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from rota.interfaces.jobmeta import DEFAULT_BATCH, DEFAULT_TTL, Answer, Command, LookupFailedError
 from rota.interrupts import raise_if_interrupted
-from rota.jobmeta.pairing import Item, clean, pair
+from rota.jobmeta.pairing import Item, Paired, clean, pair
 from rota.jobmeta.run import NOT_STARTED, Runner
 from rota.loader.loaded import blame
 from rota.model import PluginError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rota.interfaces.jobmeta import Metadata
     from rota.loader import LoadedPlugin
@@ -56,6 +56,7 @@ class Plugin:
         self._matches = loaded.functions.get("matches")
         self._normalize = loaded.functions.get("normalize")
         self._parse = loaded.functions.get("parse")
+        self._find = loaded.functions.get("find")
         #: Since when its own code runs without giving anything: seconds of `time.monotonic`; ``None``: it does not.
         self._since: float | None = None
 
@@ -109,13 +110,27 @@ class Plugin:
         """
         if self._parse is None:
             raise PluginError(f"plugin jobmeta/{self.name} has no parse(text): it cannot read what was recorded")
+        return {self.normalize(str(row["id"])): clean(row) for row in self._read("parse", self._parse, text)}
+
+    def find(self, text: str, ids: Sequence[str]) -> Paired:
+        """Give what such a text has of some ids, each that `matches`, by normalized id.
+
+        Raises:
+            PluginError: as of `parse`.
+        """
+        if self._find is None:
+            return Paired(self.parse(text), [])
+        names = list(dict.fromkeys(map(self.normalize, ids)))
+        return pair(names, self._read("find", self._find, text, ids), self.normalize, whole=True)
+
+    def _read(self, name: str, read: Callable[..., Iterable[Any]], *arguments: object) -> list[Any]:
         try:
-            return {self.normalize(str(row["id"])): clean(row) for row in self._parse(text)}
+            return [{**row, "id": str(row["id"])} for row in read(*arguments)]
         except LookupFailedError:
             raise
         except BaseException as exc:
             raise_if_interrupted()
-            raise PluginError(f"plugin jobmeta/{self.name}: parse raised {blame(exc, self._candidate)}") from exc
+            raise PluginError(f"plugin jobmeta/{self.name}: {name} raised {blame(exc, self._candidate)}") from exc
 
     def ask(self, ids: Sequence[str]) -> Batch:
         """Look up ids: each one that `matches`, without duplicates.

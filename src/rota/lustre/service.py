@@ -6,12 +6,18 @@ import sqlite3
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rota import __version__
+from rota.interfaces.jobmeta import USUAL_FIELDS
 from rota.lustre.collector import Collector
+from rota.lustre.grouping import JOB as JOB_FIELDS
+from rota.lustre.grouping import PLACES
 from rota.lustre.labels import Labels
 from rota.lustre.rollups import Rollups
 from rota.lustre.store import ALL, JOB, Reader, Writer, veil_of
 from rota.model import InputError
+from rota.model.bounds import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -21,7 +27,8 @@ if TYPE_CHECKING:
     from rota.lustre.counters import Activity
     from rota.lustre.deltas import Deltas
     from rota.lustre.labels import Names
-    from rota.lustre.store import Tier, Written
+    from rota.lustre.query import Question
+    from rota.lustre.store import Look, Tier, Written
 
 
 class Service:
@@ -95,6 +102,19 @@ class Service:
     def fields(self) -> tuple[str, ...]:
         """Name what may be known of jobs."""
         return self._names.fields()
+
+    def require_fields(self, look: Look, question: Question) -> None:
+        """Check that there are the fields by which is grouped and filtered: plugins name them, or a job has them.
+
+        Raises:
+            InputError: there is none of that name.
+        """
+        usual = dict.fromkeys([*PLACES, *JOB_FIELDS, *USUAL_FIELDS, *self.fields()])
+        for option, names in (("by", filter(None, [question.group])), ("where", question.where)):
+            for name in names:
+                if name not in usual and not look.values(name, np.arange(look.job_count())).of.any():
+                    known = ", ".join([*PLACES, *dict.fromkeys(["job", *self.fields()])])
+                    raise InputError(f"there is no field {quoted(name)}; there are {known}", field=option)
 
     def _until(self) -> int:
         with self.reader.look() as look:

@@ -47,7 +47,8 @@ class ClusterConfig:
     partitions: tuple[Partition, ...]
     #: Every ``Key=Value`` that is not a node or partition line, by lower-case key, unknown keys included.
     parameters: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
-    #: File and line (from 1) of each parameter that was read from a file, by lower-case key.
+    #: File and line (from 1) of each parameter that was read from a file, by lower-case key; setting and 0 of one that
+    #: was set, ``schedulerparameters.bf_window`` of an option.
     places: Mapping[str, tuple[str, int]] = field(default_factory=lambda: MappingProxyType({}))
     #: Whether it is recorded which cores jobs have, not only how many; where whole sockets are allocated it always is.
     cores_apart: bool = False
@@ -81,10 +82,11 @@ class ClusterConfig:
         """Give the value of a key (in any case) as it was written, or the default."""
         return self.parameters.get(key.lower(), default)
 
-    def error(self, key: str, problem: str) -> InputError:
-        """Make an error about the value of a key, with file and line where they are known."""
-        path, line = self.places.get(key.lower(), (None, None))
-        return InputError(problem, path=path, line=line, field=key)
+    def error(self, key: str, problem: str, option: str = "") -> InputError:
+        """Make an error about the value of a key, or an option in it, with file and line where they are known."""
+        known = self.places.get(key.lower(), (None, None))
+        path, line = self.places.get(f"{key.lower()}.{option}", known)
+        return InputError(problem, path=path, line=line or None, field=key)
 
     def seconds(self, key: str, default: int, least: int = 0) -> int:
         """Give a time in seconds, rounded up to whole minutes as Slurm does; UNLIMITED is 0.
@@ -225,7 +227,7 @@ class ClusterConfig:
         if text is None:
             return default
         if (value := _whole(text, low, high)) is None:
-            raise self.error("SchedulerParameters", f"{option}={text} is not an integer from {low} to {high}")
+            raise self.error("SchedulerParameters", f"{option}={text} is not an integer from {low} to {high}", option)
         return value
 
 

@@ -53,6 +53,8 @@ _NEVER = 2**62
 _IDLE_TICKS = 100_000
 #: Number of successive launches, without a submission, a finished job or a changed node, after which it is ended.
 _FUTILE_LAUNCHES = 100_000
+#: Seconds without jobs in which each period of each timer is played; of longer times only the end is.
+_LONG = 30 * 86400
 #: Largest number of passes at the end of a second. A pass may make another one due, for example by requeueing a job.
 _PASSES_IN_A_ROW = 10
 #: Number of seconds with events between two reports of progress.
@@ -179,13 +181,15 @@ class ReplayDriver:
             if submit[place] < now:
                 now = submit[place]
             elif place == count and not followers and not limit_ends and not early_ends:
-                idle += not node_changes
+                idle += not node_changes and not engine.state.running.jobs  # which end at their time limits
                 if now >= _NEVER or not self._row or idle > _IDLE_TICKS:
                     break
                 if looked != self._launches and not node_changes and not withdrawals:
                     looked = self._launches  # once: thousands may be pending
                     if not engine.view.goes_on():
                         break
+            if now == tick and submit[place] - now > _LONG and not self._row and now < until:
+                now = tick = self._skip_empty_time(place, until)
             if now > until:
                 more = True
                 break
@@ -224,6 +228,14 @@ class ReplayDriver:
             self._send(_PASS, now)
 
     # ---- events of a second -----------------------------------------------------------------------------------
+
+    def _skip_empty_time(self, place: int, until: int) -> int:
+        """Give when timers are called next, while there are no jobs: see `Engine.wakeup_without_jobs`."""
+        heaps = (self._followers, self._withdrawals, self._limit_ends, self._early_ends)
+        following = min([until, self._submit[place], *(heap[0][0] for heap in heaps if heap)])
+        if self._node_changes:
+            following = min(following, self._node_changes[-1].time)
+        return self._engine.wakeup_without_jobs(following)
 
     def _next_end(self) -> int:
         """Give the time by which a running job will have ended; `_NEVER`: that is not known."""

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from rota.model import Errno, InputError
+from rota.model.counts import counted
 from rota.workload.fields import FIELD_NAMES, label
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Refusals:
     def told(self, jobs: int) -> str:
         """Say how many of all jobs were refused, and why; the commonest reason first."""
         reasons = "; ".join(f"{count:,} × {reason}" for reason, count in self._counts.most_common())
-        return f"{self.total:,} of {jobs:,} jobs were refused: {reasons}"
+        return f"{self.total:,} of {jobs:,} jobs {counted(self.total, 'was', 'were')} refused: {reasons}"
 
     def cause(self) -> str:
         """Give the likely cause of the commonest reason; empty: none is known."""
@@ -77,7 +78,8 @@ class Refusals:
             left: In which states jobs are left and why; empty: none is left.
         """
         parts = [self.told(jobs) if self.total else "", f"{left} at the end" if left else "", self.cause()]
-        few = f"only {ran:,} of {jobs:,} jobs have run to an end, and the figures are of these alone"
+        have, these = counted(ran, "has", "have"), counted(ran, "it", "these")
+        few = f"only {ran:,} of {jobs:,} jobs {have} run to an end, and the figures are of {these} alone"
         return InputError(f"{few if ran else 'no job has run'}: {'; '.join(filter(None, parts))}")
 
 

@@ -16,6 +16,7 @@ from rota.config.doubts import unmodelled
 from rota.config.local_time import parse_moment, utc_offset_of
 from rota.interrupts import watching
 from rota.model import InputError, RequestError
+from rota.model.counts import counted
 from rota.replays.allocations import AllocationRecorder
 from rota.replays.driver import PASS_PER, ReplayDriver
 from rota.replays.failures import node_changes
@@ -79,13 +80,20 @@ class Replay:
         self.trace = make_trace(workload, options.estimate, think_time=options.think_time)
         if withdrawn := len(self.trace.withdrawn):
             options.report(
-                f"{withdrawn:,} jobs were withdrawn while they waited: they are in the queue until then, "
-                "and in no figure"
+                counted(
+                    withdrawn,
+                    "a job was withdrawn while it waited: it is in the queue until then, and in no figure",
+                    "{} jobs were withdrawn while they waited: they are in the queue until then, and in no figure",
+                )
             )
         if self.trace.left_out:
             options.report(
-                f"{self.trace.left_out:,} of {len(workload):,} jobs are left out: "
-                "the log has no run time or no processors for them, or tells only of a part of them"
+                f"{self.trace.left_out:,} of {len(workload):,} jobs "
+                + counted(
+                    self.trace.left_out,
+                    "is left out: the log has no run time or no processors for it, or tells only of a part of it",
+                    "are left out: the log has no run time or no processors for them, or tells only of a part of them",
+                )
             )
         changes = node_changes(options.failures, config.nodes, self.trace.origin)
         self.utc_offset = utc_offset_of(options.time_zone or time_zone(workload.header))
@@ -288,7 +296,9 @@ class Replay:
         left, refusals, total = _unfinished(engine), self._recorder.refusals, len(self.trace)
         nothing_ran = max(self._recorder.start) < 0
         if left and not nothing_ran:
-            options.report(f"{len(engine.jobs)} of {total} jobs have not ended: {left}")
+            options.report(
+                f"{len(engine.jobs)} of {total} jobs {counted(len(engine.jobs), 'has', 'have')} not ended: {left}"
+            )
         if refusals.total > 1 and not nothing_ran:
             options.report(refusals.told(total))
         self._recorder.report_faults()
@@ -371,8 +381,9 @@ def _report_doubts(config: ClusterConfig, options: ReplayOptions, workload: Work
 def _report_late(carried: Schedule, report: Callable[[str], object]) -> None:
     """Report how many of the jobs that ran when the workload begins run now, and were placed in time."""
     late = int(((carried.start < 0) | (carried.wait > LEAD)).sum())
-    told = f", but {late:,} of them could not be placed by then" if late else ""
-    report(f"{len(carried):,} jobs ran at --from: they hold their places, and are in no figure{told}")
+    several = "{} jobs ran at --from: they hold their places, and are in no figure"
+    ran = counted(len(carried), "a job ran at --from: it holds its place, and is in no figure", several)
+    report(ran + (f", but {late:,} of {len(carried):,} could not be placed by then" if late else ""))
 
 
 def _unfinished(engine: Engine) -> str:

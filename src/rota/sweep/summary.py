@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from rota.model.counts import counted
 from rota.results.report import wording
 from rota.sweep.effects import alike, front, ranked, settings_in
 from rota.sweep.figures import METRICS
@@ -71,17 +72,28 @@ class Summary:
         """Say what cannot be compared: a sentence for each reason."""
         told = []
         if self.failed:
-            told.append(f"{len(self.failed)} of {len(self.rows)} runs have failed: see below.")
+            have = counted(len(self.failed), "has", "have")
+            told.append(f"{len(self.failed)} of {len(self.rows)} runs {have} failed: see below.")
         unlike = [one for one in self.settings if not one.failed and one not in self.alike]
         if unlike:
             told.append(
-                f"{len(unlike)} of {len(self.settings)} settings have left more jobs that did not run than others: "
-                "their figures are of other jobs, they are ranked last, and nothing of them is marked."
+                f"{len(unlike)} of {len(self.settings)} settings "
+                + counted(
+                    len(unlike),
+                    "has left more jobs that did not run than others: its figures are of other jobs, it is ranked "
+                    "last, and nothing of it is marked.",
+                    "have left more jobs that did not run than others: their figures are of other jobs, they are "
+                    "ranked last, and nothing of them is marked.",
+                )
             )
         if others := sum(map(self.is_other, self.settings)):
             told.append(
-                f"{others} of {len(self.settings)} settings change the jobs or the machine, not the policy alone: "
-                "nothing of them is marked."
+                f"{others} of {len(self.settings)} settings "
+                + counted(
+                    others,
+                    "changes the jobs or the machine, not the policy alone: nothing of it is marked.",
+                    "change the jobs or the machine, not the policy alone: nothing of them is marked.",
+                )
             )
         return told
 

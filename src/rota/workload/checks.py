@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rota.workload.fields import FIELDS, LIMIT, UNKNOWN, label
+from rota.model.counts import counted
+from rota.workload.fields import FIELDS, UNKNOWN, label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from rota.model import InputError
     from rota.workload.fields import Column, Field, IntColumn
 
 # Every text can match in one way only, so there is no backtracking.
@@ -30,7 +32,7 @@ _SHOWN_CHARS = 40
 
 
 class Fault(NamedTuple):
-    """The first wrong value of a workload."""
+    """The first wrong value of a job."""
 
     #: Row of the job, from 0.
     row: int
@@ -56,27 +58,42 @@ def partial_executions(status: IntColumn) -> NDArray[np.bool_]:
     return np.isin(status, _PARTIAL_STATUS)
 
 
-def first_fault(columns: Sequence[Column]) -> Fault | None:
-    """Find the first job with a wrong value, and the first such field of it.
+def faults(columns: Sequence[Column]) -> list[Fault]:
+    """Find the jobs with a wrong value, and the first such field of each.
 
     Args:
         columns: All eighteen columns, of equal length, in the order of `FIELDS`.
     """
-    faults = [
-        Fault(int(rows[0]), index)
-        for index, (field, column) in enumerate(zip(FIELDS, columns, strict=True))
-        if (rows := _bad_rows(field, column)).size
-    ]
-    if faults:
-        return min(faults, key=lambda fault: (fault.row, fault.field))
-    return _repeated_number(columns[0], columns[10])
+    found: dict[int, Fault] = {}
+    for index, (field, column) in enumerate(zip(FIELDS, columns, strict=True)):
+        for row in _bad_rows(field, column).tolist():
+            found.setdefault(row, Fault(row, index))
+    return [*found.values()] or _repeated_numbers(columns[0], columns[10])
+
+
+def left_out(wrong: Sequence[InputError], total: int) -> list[str]:
+    """Say how many jobs are left out, and why the first is; nothing: none is.
+
+    Args:
+        wrong: What is wrong with each.
+        total: The number of all jobs.
+
+    Raises:
+        InputError: they are more than half of all.
+    """
+    if not wrong:
+        return []
+    first = min(wrong, key=lambda error: error.line or 0)
+    if len(wrong) * 2 > total:
+        raise first
+    return [f"warning: {counted(len(wrong), 'a job is', '{} jobs are')} left out, of {total:,} lines: {first}"]
 
 
 def _bad_rows(field: Field, column: Column) -> NDArray[np.intp]:
     """Find the rows in which a field has a wrong value."""
-    if not len(column) or (column.dtype.kind == "i" and column.min() >= field.least and column.max() <= LIMIT):
+    if not len(column) or (column.dtype.kind == "i" and column.min() >= field.least and column.max() <= field.most):
         return np.empty(0, np.intp)
-    bad = ~(np.abs(column) <= LIMIT)  # true for nan
+    bad = ~(column <= field.most)  # true for nan
     bad |= column < field.least
     if field.fractional:
         bad |= (column > UNKNOWN) & (column < 0)
@@ -85,16 +102,14 @@ def _bad_rows(field: Field, column: Column) -> NDArray[np.intp]:
     return np.flatnonzero(bad)
 
 
-def _repeated_number(numbers: Column, status: Column) -> Fault | None:
-    """Find the first job number that is used twice. Lines about parts of a job have its number and do not count."""
+def _repeated_numbers(numbers: Column, status: Column) -> list[Fault]:
+    """Find job numbers that are used again. Lines about parts of a job have its number and do not count."""
     if (numbers[1:] > numbers[:-1]).all():
-        return None
+        return []
     whole = np.flatnonzero(~partial_executions(status.astype(np.int64)))
     _, first, inverse = np.unique(numbers[whole], return_index=True, return_inverse=True)
     again = np.flatnonzero(first[inverse] != np.arange(len(whole)))
-    if not again.size:
-        return None
-    return Fault(int(whole[again[0]]), 0, int(whole[first[inverse[again[0]]]]))
+    return [Fault(int(whole[row]), 0, int(whole[first[inverse[row]]])) for row in again]
 
 
 def value_problem(field: Field, text: str) -> str:
@@ -102,7 +117,7 @@ def value_problem(field: Field, text: str) -> str:
     if not NUMBER.fullmatch(text):
         return f"{shown(text)} is not a number: correct it, or write -1 for unknown"
     value = float(text)
-    if abs(value) > LIMIT:
+    if abs(value) > field.most:
         return f"{shown(text)} is too large: correct it, or write -1 for unknown"
     if not field.fractional and not value.is_integer():
         return f"{shown(text)} is not a whole number: round it"

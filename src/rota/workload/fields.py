@@ -12,6 +12,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rota.model import YEAR
+
 IntColumn: TypeAlias = NDArray[np.int64]
 Column: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
@@ -19,6 +21,10 @@ Column: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 UNKNOWN = -1
 #: The largest magnitude: up to it whole numbers are exact as floats, and sums stay within 64 bits.
 LIMIT = 2**53 - 1
+#: That of times that are played: the year 9999, after which Python has no dates.
+LATEST = 253_402_300_799
+#: That of how long something takes, in which a replay plays each period: a hundred years.
+LONGEST = 100 * YEAR
 
 
 class Field(NamedTuple):
@@ -30,15 +36,17 @@ class Field(NamedTuple):
     title: str
     #: Smallest valid value.
     least: int = UNKNOWN
+    #: Largest valid value.
+    most: int = LIMIT
     #: Whether fractions are valid.
     fractional: bool = False
 
 
 FIELDS: tuple[Field, ...] = (
     Field("job_number", "job number", least=0),
-    Field("submit_time", "submit time", least=-LIMIT),
-    Field("wait_time", "wait time"),
-    Field("run_time", "run time"),
+    Field("submit_time", "submit time", least=-LATEST, most=LATEST),
+    Field("wait_time", "wait time", most=LONGEST),
+    Field("run_time", "run time", most=LONGEST),
     Field("allocated_procs", "allocated processors"),
     Field("avg_cpu_time", "average CPU time", fractional=True),
     Field("used_memory", "used memory", fractional=True),
@@ -52,7 +60,7 @@ FIELDS: tuple[Field, ...] = (
     Field("queue", "queue"),
     Field("partition", "partition"),
     Field("preceding_job", "preceding job"),
-    Field("think_time", "think time"),
+    Field("think_time", "think time", most=LONGEST),
 )
 #: Fields of which fractions of a second are rounded: lengths for which a job holds its processors up, times down.
 ROUNDED_UP, ROUNDED_DOWN = ("run_time", "requested_time"), ("submit_time", "wait_time", "think_time")

@@ -6,10 +6,12 @@ import re
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from rota.workload.checks import NUMBER
+from rota.workload.checks import NUMBER, shown
+from rota.workload.fields import LATEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 
 def is_comment(line: str) -> bool:
@@ -65,26 +67,74 @@ def comments(lines: Sequence[str], *, wrapped: bool = False) -> list[str]:
     return found
 
 
-def header_int(header: Sequence[str], key: str, *, least: int) -> int | None:
-    """Read the first line ``; key: number`` with a number of at least ``least``; ``None`` if there is none.
+def header_int(header: Sequence[str], key: str, *, least: int, most: int = LATEST) -> int | None:
+    """Read the first line ``; key: number`` with a number in these bounds; ``None`` if there is none.
 
     Remarks after the number are ignored. Logs write -1 for unknown.
     """
-    pattern = re.compile(rf"\s*;\s*{re.escape(key)}\s*:\s*([+-]?[0-9]+)(?!\S)", re.IGNORECASE)
+    pattern = re.compile(rf"\s*;\s*{re.escape(key)}\s*:\s*([+-]?[0-9]{{1,18}})(?!\S)", re.IGNORECASE)
     values = (int(match[1]) for line in header if (match := pattern.match(line)))
-    return next((value for value in values if value >= least), None)
+    return next((value for value in values if least <= value <= most), None)
 
 
-_ZONE = re.compile(r";\s*TimeZoneString:\s*(\S+)")
+def header_notes(path: Path, lines: Sequence[str]) -> list[str]:
+    """Tell of what a header says that cannot be used, or may mean something else, a sentence each.
+
+    Args:
+        path: The file.
+        lines: Its lines, of which only those are looked at that a replay heeds.
+    """
+    notes: list[str] = []
+    first: dict[str, str] = {}
+    for number, line in enumerate(lines, start=1):
+        match = _HEEDED(line) if ";" in line else None
+        if match is None:
+            continue
+        key, text = _KEYS[match[1].lower()], match[2].strip()
+        problem = _problem(key, text, first)
+        if problem:
+            notes.append(f"warning: {path}:{number}: {key}: {problem}")
+    nodes, procs = (int(first.get(key, 0)) for key in ("MaxNodes", "MaxProcs"))
+    if nodes > procs > 0:
+        notes.append(f"warning: {path}: MaxNodes is {nodes}, and MaxProcs only {procs}, which is taken")
+    return notes
+
+
+_KEYS = {key.lower(): key for key in ("MaxProcs", "MaxNodes", "UnixStartTime", "TimeZoneString")}
+_HEEDED = re.compile(rf"\s*;\s*({'|'.join(_KEYS)})\s*:(.*)", re.IGNORECASE | re.DOTALL).match
+
+
+def _problem(key: str, text: str, first: dict[str, str]) -> str:
+    """Say what is wrong with the value of a key; empty: nothing. Remember the first one that can be used."""
+    words = text.split()
+    if not words or words[0] == "-1":  # not known
+        return ""
+    value, least = words[0], int(key.startswith("Max"))
+    if key == "TimeZoneString":
+        if _zone_of(value) is None:
+            return f"{shown(value)} is no time zone that is known here: times of day are UTC's; see --time-zone"
+    elif re.fullmatch(r"[+-]?[0-9]{1,18}", value) is None or not least <= int(value) <= LATEST:
+        return f"{shown(text)} is no number from {least} to {LATEST}: it is passed over"
+    elif len(words) > 1 and words[1][0].isdigit():
+        return f"{shown(text)} are several numbers: {value} is taken"
+    known = first.setdefault(key, value)
+    if known != value:
+        return f"it was {known} before, which is taken, and not {value}"
+    return ""
+
+
+_ZONE = re.compile(r"\s*;\s*TimeZoneString\s*:\s*(\S+)", re.IGNORECASE)
 
 
 def time_zone(header: Sequence[str]) -> str:
     """Give the time zone in a log's header (``TimeZoneString``), or ``UTC`` if there is none that is known."""
-    match = next(filter(None, map(_ZONE.match, header)), None)
-    if match is not None:
-        try:
-            ZoneInfo(match[1])
-        except (KeyError, OSError, ValueError):  # unknown, or no time zone data on this system
-            return "UTC"
-        return match[1]
-    return "UTC"
+    names = (match[1] for line in header if (match := _ZONE.match(line)))
+    return next(filter(None, map(_zone_of, names)), "UTC")
+
+
+def _zone_of(name: str) -> str | None:
+    try:
+        ZoneInfo(name)
+    except (KeyError, OSError, ValueError):  # unknown, or no time zone data on this system
+        return None
+    return name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rota.model.array import MOST_TASKS, count_tasks
-from rota.workload.checks import ColumnError, first_fault, partial_executions
+from rota.workload.checks import ColumnError, faults, partial_executions
 from rota.workload.fields import FIELD_NAMES, LIMIT, UNKNOWN
 from rota.workload.header import header_int, is_comment
 from rota.workload.names import numbered
@@ -99,8 +99,8 @@ class Workload:
             raise ValueError("a workload needs one request a row")
         if any(not is_comment(line) or "\n" in line or line.endswith("\r") for line in self.header):
             raise ValueError("a header line must be one line that begins with a semicolon")
-        fault = first_fault(columns)
-        if fault:
+        if found := faults(columns):
+            fault = min(found)
             raise ColumnError(fault, columns[fault.field][fault.row].item())
         for name, column in zip(("line", *FIELD_NAMES), (np.asarray(self.line), *columns), strict=True):
             object.__setattr__(self, name, _canonical(column))

@@ -75,6 +75,7 @@ def _questions(router: APIRouter, service: Service) -> None:
         """Tell which groups did most, and what all others did together."""
         with service.reader.look() as look:
             question = asked.question(look)
+            service.require_fields(look, question)
             return _json(answers.top(look, ask(look, question), question.group, question.by or question.metrics[0]))
 
     @router.get("/series", responses=_told(f.Series))
@@ -82,6 +83,7 @@ def _questions(router: APIRouter, service: Service) -> None:
         """Tell the rates of the groups that did most over time, and those of all others together."""
         with service.reader.look() as look:
             question = asked.question(look)
+            service.require_fields(look, question)
             return _json(answers.series(look, ask(look, question), question.group, question.by or question.metrics[0]))
 
     @router.get("/heat", responses=_told(f.Heat))
@@ -89,6 +91,7 @@ def _questions(router: APIRouter, service: Service) -> None:
         """Tell the rates of every target over time."""
         with service.reader.look() as look:
             question = asked.question(look)
+            service.require_fields(look, question)
             where = {field: values for field, values in question.where.items() if field in PLACES}
             wanted = [
                 one["target"]

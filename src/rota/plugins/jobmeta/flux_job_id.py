@@ -1,4 +1,4 @@
-"""Flux: ids such as ``ƒiFkbMhFM``, asked of ``flux jobs``.
+"""Flux: ids such as ``ƒiFkbMhFM``, or the same in base 10, asked of ``flux jobs``.
 
 Before 2.15.2 Lustre wrote the two bytes of ``ƒ`` as ``??``. ``flux jobs`` prints a list for several jobs, and the bare
 object for one. Before 0.83 it says only the number ``id``, which is the same in base 10.
@@ -26,16 +26,20 @@ FIELDS = (
 COMMANDS = ("flux",)
 
 _PATTERN = re.compile(r"(?:ƒ|f|\?\?)([1-9A-HJ-NP-Za-km-z]{1,12})")
+#: In base 10 an id has the time in milliseconds above its lowest 24 bits, so that it is longer than others' numbers.
+_DECIMAL = re.compile(r"[1-9][0-9]{10,18}")
 _DIGITS = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 def matches(job_id: str) -> bool:
-    """Whether it is Flux's base 58."""
-    return _PATTERN.fullmatch(job_id) is not None
+    """Whether it is Flux's base 58, or as long a number as Flux has."""
+    return _PATTERN.fullmatch(job_id) is not None or _DECIMAL.fullmatch(job_id) is not None
 
 
 def normalize(job_id: str) -> str:
     """Give it with the ASCII ``f``, which Flux understands in every locale."""
+    if _DECIMAL.fullmatch(job_id) is not None:
+        return _base58(int(job_id))
     found = _PATTERN.fullmatch(job_id)
     return f"f{found[1]}" if found else job_id
 

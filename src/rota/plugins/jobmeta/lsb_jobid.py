@@ -88,14 +88,21 @@ def _fitting(ids: Iterable[str], jobs: Iterable[Metadata]) -> Iterator[Metadata]
 
 def parse(text: str) -> Iterable[Metadata]:
     """Read what ``bjobs -json`` or ``bacct -l`` has printed, or a file of the accounting log (``lsb.acct``)."""
-    if text.lstrip().startswith("Accounting information"):
-        jobs = _from_bacct(text)
-    else:
-        jobs = _from_log(text) if text.startswith('"') else _from_json(text)
     arrays: dict[str, list[Metadata]] = {}
-    for job in jobs:
+    for job in _elements(text):
         arrays.setdefault(str(job["id"]), []).append(job)
     return [{**_of_array(elements), "id": job_id} for job_id, elements in arrays.items()]
+
+
+def find(text: str, ids: Sequence[str]) -> Iterator[Metadata]:
+    """Read the same, and give what it has of these jobs, or of elements of their arrays."""
+    return _fitting(ids, _elements(text))
+
+
+def _elements(text: str) -> Iterable[Metadata]:
+    if text.lstrip().startswith("Accounting information"):
+        return _from_bacct(text)
+    return _from_log(text) if text.startswith('"') else _from_json(text)
 
 
 def rows(text: str, fields: Sequence[str], delimiter: str = "|") -> Iterator[Metadata]:

@@ -80,6 +80,11 @@ def parse(text: str) -> Iterator[Metadata]:
     return _from_text(text) if "Job Id:" in text else _from_log(text)
 
 
+def find(text: str, ids: Sequence[str]) -> Iterator[Metadata]:
+    """Read the same, and give what it has of these jobs, whose server may be missing."""
+    return _fitting({job_id: _split(job_id) for job_id in ids}, parse(text))
+
+
 def _split(job_id: str) -> tuple[str, str]:
     found = _PATTERN.fullmatch(job_id)
     return (found[1], found[2] or "") if found else (job_id, "")

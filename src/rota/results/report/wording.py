@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 _DAY = 86400
 #: Times below this number of seconds are no dates: no log is that old.
 _SMALL_TIMES = 10 * 365 * _DAY
+#: From then on Python has no dates.
+_YEAR_10000 = 253_402_300_800
 #: Priority points below this number are shown with tenths.
 _SMALL_POINTS = 100
 
@@ -23,8 +25,11 @@ class Clock:
     dated: bool
 
     def __call__(self, seconds: int) -> str:
-        """Format a time: ``2000-04-25 22:00:03`` or ``day 3 04:05:06``, where day 0 is the first."""
-        if self.dated:
+        """Format a time: ``2000-04-25 22:00:03`` or ``day 3 04:05:06``, where day 0 is the first.
+
+        What is later than any date, as an odd log may have it, are days since 1970.
+        """
+        if self.dated and seconds < _YEAR_10000:
             return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
         days, rest = divmod(seconds, _DAY)
         return f"day {days} {rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rota.model import InputError
+from rota.model.counts import counted
 from rota.workload.checks import shown
 from rota.workload.fields import UNKNOWN
 from rota.workload.names import numbered
@@ -154,7 +155,7 @@ def _of_one_cluster(jobs: Jobs, path: Path) -> tuple[Jobs, list[str]]:
         problem = f"jobs of several clusters ({', '.join(names)}): run sacct with -M and one of them"
         raise InputError(problem, path=path)
     row = int(other.argmax())
-    count = "a job is" if other.sum() == 1 else f"{other.sum():,} jobs are"
+    count = counted(int(other.sum()), "a job is", "{} jobs are")
     first = f"{jobs.ids[row]} of {shown(str(jobs.cluster[row]))}"
     return jobs.take(~other), [f"warning: {count} left out that {names[most]} did not run: {first} is the first"]
 
@@ -193,19 +194,23 @@ def _number(jobs: Jobs) -> IntColumn:
 def _notes(jobs: Jobs, again: IntColumn) -> list[str]:
     notes = []
     if count := int(_unfinished(jobs).sum()):
-        notes.append(f"{count:,} jobs had not ended: each runs to its time limit, or else to the last time recorded")
+        end = "runs to its time limit, or else to the last time recorded"
+        notes.append(counted(count, f"a job had not ended: it {end}", f"{{}} jobs had not ended: each {end}"))
     if count := int(_early(jobs).sum()):
-        notes.append(f"{count:,} jobs were eligible after their start, as recorded: each can start when it did")
+        one = "a job was eligible after its start, as recorded: it can start when it did"
+        several = "{} jobs were eligible after their start, as recorded: each can start when it did"
+        notes.append(counted(count, one, several))
     components = [one for one in jobs.ids.tolist() if "+" in one]
     if components:
         whole = len({one.partition("+")[0] for one in components})
+        lines = counted(len(components), "a line is a component", "{} lines are components")
+        of = counted(whole, "one heterogeneous job", "{} heterogeneous jobs")
         notes.append(
-            f"warning: {len(components):,} lines are components of {whole:,} heterogeneous jobs, the first of them "
-            f"{components[0]}: they started together, and are jobs of their own here, which start when each can"
+            f"warning: {lines} of {of}, the first of them {components[0]}: components started together, and are jobs "
+            "of their own here, which start when each can"
         )
     if len(again):
-        notes.append(
-            f"{len(again):,} lines have the number of another job: each is a job of its own, the first of them "
-            f"{again[0]}"
-        )
+        one = f"a line has the number of another job, {again[0]}: it is a job of its own"
+        several = "{} lines have the number of another job: each is a job of its own, the first of them "
+        notes.append(counted(len(again), one, f"{several}{again[0]}"))
     return notes

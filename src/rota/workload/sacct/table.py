@@ -18,7 +18,7 @@ from itertools import chain, compress
 from typing import TYPE_CHECKING
 
 from rota.model import InputError
-from rota.workload.checks import shown
+from rota.workload.checks import left_out, shown
 from rota.workload.files import read_bytes
 
 if TYPE_CHECKING:
@@ -112,15 +112,7 @@ class Table:
         Raises:
             InputError: they are more than half of all.
         """
-        wrong = len(self.broken) + len(self.faults)
-        if not wrong:
-            return []
-        first = min([*self.broken, *self.faults.values()], key=lambda error: error.line or 0)
-        total = len(self.lines) + len(self.broken)
-        if wrong * 2 > total:
-            raise first
-        count = "a job is" if wrong == 1 else f"{wrong:,} jobs are"
-        return [f"warning: {count} left out, of {total:,} lines: {first}"]
+        return left_out([*self.broken, *self.faults.values()], len(self.lines) + len(self.broken))
 
     def named(self, column: str) -> str:
         """Give the name of a column as it is written in the file."""
