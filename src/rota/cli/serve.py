@@ -259,7 +259,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], Non
         reports.lost()
     driver.start()
     post.start()
-    steps = Steps(driver, clock, clients, database.facts())
+    steps = Steps(driver, runs, clock, clients, database.facts())
     unclaimed = Unclaimed(driver, steps)
     cluster = Cluster(
         database=database,

@@ -13,6 +13,9 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from rota.model.gres import GPU, gpus_of
+from rota.model.tres import by_type
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -39,9 +42,15 @@ class Devices:
     def __init__(self, nodes: Sequence[Node], cpus: Sequence[int], gpus: int) -> None:
         #: The parts of each node, by name; a node without a part of that kind is not listed.
         self._cpus = _divide(list(cpus), [(node.name, node.cpus) for node in nodes])
-        numbers = [(node.name, node.gres_counts.get("gpu", 0)) for node in nodes]
+        numbers = [(node.name, node.gres_counts.get(GPU, 0)) for node in nodes]
         #: GPUs are numbered from 0 on each node; beyond this machine's they are not there.
         self._gpus = _divide(list(range(gpus)), numbers) or {name: range(count) for name, count in numbers}
+        #: The kind of each GPU, ``gpu:a100``, in their order.
+        self._kinds = {
+            node.name: [one.kind for one in gpus_of(node.gres) for _ in range(one.number)]
+            for node in nodes
+            if node.gres_counts.get(GPU)
+        }
         self._used: dict[str, tuple[set[int], set[int]]] = {node.name: (set(), set()) for node in nodes}
 
     def choose(
@@ -59,11 +68,23 @@ class Devices:
             own, parts = self._cpus.get(one.node, ()), self._gpus.get(one.node, ())
             chosen[one.node] = NodeDevices(
                 _those(own, cpus, one.processors) or _take(own, cpus, one.cpus),
-                _those(parts, gpus, sorted(chain(*known.get(one.node, {}).values())))
-                or _take(parts, gpus, one.gres.get("gpu", 0)),
+                _those(parts, gpus, sorted(chain(*known.get(one.node, {}).values()))) or self._take_gpus(one, gpus),
             )
         self.add(chosen)
         return chosen
+
+    def _take_gpus(self, one: AllocationLine, used: set[int]) -> tuple[int, ...]:
+        """Choose the first free ones of each kind; none if there are too few."""
+        found, kinds, wanted = list[int](), self.gpu_kinds(one.node), one.gres.get(GPU, 0)
+        for kind, count in sorted(by_type(one.gres).items(), reverse=True):  # those without a type last
+            if kind.partition(":")[0] == GPU:
+                suitable = [gpu for gpu in kinds if kind in {GPU, kinds[gpu]}]
+                found += _take(suitable, used.union(found), count)
+        return tuple(sorted(found)) if len(found) == wanted else ()
+
+    def gpu_kinds(self, node: str) -> dict[int, str]:
+        """Give the kind of each GPU of a node, ``gpu`` or ``gpu:a100``, by its id."""
+        return dict(zip(self._gpus.get(node, ()), self._kinds.get(node, ()), strict=False))
 
     def add(self, chosen: Mapping[str, NodeDevices]) -> None:
         """Note what a run has."""

@@ -265,6 +265,10 @@ class LiveRuns:
         self._before |= {(job_id, restart_count)}
         self.launch(Launch(job_id, restart_count, 0))
 
+    def gpu_kinds(self, node: str) -> dict[int, str]:
+        """Give the kind of each GPU of a node, ``gpu`` or ``gpu:a100``, by its id."""
+        return self._devices.gpu_kinds(node)
+
     def kill(self, effect: Kill, job: Job | None) -> None:
         """Stop a run, and say so in its output.
 

@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 #: Version of the tables and of the records in them. It changes with either, so that an older rota leaves them alone;
 #: `rota.store.migrations` lead from each version to the next.
-VERSION = 9
+VERSION = 10
 #: The first version whose rows have sums, and beside which it is written how far the database has come.
 FIRST_SUMMED = 7
 

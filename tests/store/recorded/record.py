@@ -2,9 +2,9 @@
 
 It runs with the rota that is to be recorded, as root, in a place that tells nothing about the machine. For version 1,
 for version 2 at 9f07187, for version 3 at a30a83c, for version 4 at d10a632, for version 5 at bf86a24, for version 6 at
-2cb4a61, for version 7 at the merge before version 8, and for version 8 at 81a6031::
+2cb4a61, for version 7 at the merge before version 8, for version 8 at 81a6031, and for version 9 at 89d363c::
 
-    git worktree add --detach ../before 81a6031 && cd ../before && make .venv/run.stamp
+    git worktree add --detach ../before 89d363c && cd ../before && make .venv/run.stamp
     unshare --uts sh -c 'hostname host; exec env -i PATH=/usr/bin:/bin TZ=UTC .venv/bin/python "$0"' …/record.py
 
 writes beside this file ``version_1.db.gz``; ``version_1.sql``, which makes the tables in PostgreSQL; the listings,

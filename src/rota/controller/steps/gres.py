@@ -17,7 +17,7 @@ from rota.model.gres import GPU
 from rota.model.tres import kinds_of_gres
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rota.commands.srun import StepRequest
     from rota.controller.run import Run
@@ -142,21 +142,18 @@ class GresOfJob:
 
     Args:
         run: The run of the job.
-        gpus: Its GPUs by node and type, where these are known.
+        gpu_kinds: Gives the kind of each GPU of a node by its id.
         steps: The steps that run.
     """
 
-    def __init__(self, run: Run, gpus: Mapping[str, Mapping[str, Sequence[int]]], steps: Iterable[StepRecord]) -> None:
-        self._of = run, gpus
+    def __init__(self, run: Run, gpu_kinds: Callable[[str], Mapping[int, str]], steps: Iterable[StepRecord]) -> None:
+        self._of = run, gpu_kinds
         self._counts = {one.node: one.gres for one in run.allocation}
-        self._ids = {node: devices.gpus for node, devices in run.devices.items()}
-        #: The type of each GPU.
-        self._types: dict[str, dict[int, str]] = {}
-        for node, by_type in gpus.items():
-            places = sorted((place, kind) for kind, every in by_type.items() for place in every)
-            if len(places) == len(self._ids.get(node, ())):
-                types = (kind for _, kind in places)
-                self._types[node] = dict(zip(self._ids[node], types, strict=True))
+        #: The kind of each GPU by its id.
+        self._gpus: dict[str, dict[int, str]] = {}
+        for node, devices in run.devices.items():
+            kinds = gpu_kinds(node)
+            self._gpus[node] = {gpu: kinds.get(gpu, GPU) for gpu in devices.gpus}
         #: What steps hold, by node: the number of each kind, and GPUs.
         self._held: dict[str, Counter[str]] = {}
         self._held_ids: dict[str, set[int]] = {}
@@ -181,12 +178,12 @@ class GresOfJob:
         """
         counts, name = self._counts.get(node, {}), _name(kind)
         held = self._held.get(node, Counter())
-        every = self._ids.get(node, ())
+        every = self._gpus.get(node, {})
         if name != GPU or len(every) != counts.get(GPU, 0):
             key = kind if kind in counts else name
             return max(counts.get(key, 0) - held[key], 0), ()
-        types, others = self._types.get(node, {}), self._held_ids.get(node, set()).union(taken)
-        ids = tuple(one for one in every if one not in others and (kind == GPU or types.get(one, kind) == kind))
+        others = self._held_ids.get(node, set()).union(taken)
+        ids = tuple(one for one in every if one not in others and kind in {GPU, every[one]})
         return len(ids), ids
 
     def room(self, gres: StepGres, node: str, most_nodes: int) -> int | None:

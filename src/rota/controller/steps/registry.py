@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rota.commands.srun import StepRequest
     from rota.controller.clock import ClusterClock
     from rota.controller.driver import LiveDriver
+    from rota.controller.live_runs import LiveRuns
     from rota.controller.run import Run
     from rota.controller.steps.clients import StepClients
     from rota.controller.steps.layout import Layout
@@ -56,13 +57,22 @@ class Steps:
 
     Args:
         driver: The driver, which records them.
+        runs: The runs of the jobs.
         clock: The cluster's clock.
         clients: Those who run them.
         facts: What is written down: among it, which commands have steps.
     """
 
-    def __init__(self, driver: LiveDriver, clock: ClusterClock, clients: StepClients, facts: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        driver: LiveDriver,
+        runs: LiveRuns,
+        clock: ClusterClock,
+        clients: StepClients,
+        facts: Mapping[str, str],
+    ) -> None:
         self._driver = driver
+        self._runs = runs
         self._clock = clock
         self._clients = clients
         #: The commands of the steps of running jobs, if they can ask again; and of these the steps that run, and for
@@ -184,7 +194,7 @@ class Steps:
         for step in others:
             for node, count in zip(step.nodes, step.held, strict=False):
                 held[node] = held.get(node, 0) + count
-        gres = GresOfJob(run, view.gpus(job.job_id), others)
+        gres = GresOfJob(run, self._runs.gpu_kinds, others)
         return lay_out(request, view.allocation(job.job_id), held, gres)
 
     def _step_of(self, job: Job, command: str) -> StepRecord | None:

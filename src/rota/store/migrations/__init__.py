@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rota.store.migrations import version_2, version_3, version_4, version_5, version_6, version_7, version_8, version_9
+from rota.store.migrations import (
+    version_2,
+    version_3,
+    version_4,
+    version_5,
+    version_6,
+    version_7,
+    version_8,
+    version_9,
+    version_10,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,4 +35,5 @@ MIGRATIONS: Mapping[int, Callable[[Operations], None]] = {
     7: version_7.upgrade,
     8: version_8.upgrade,
     9: version_9.upgrade,
+    10: version_10.upgrade,
 }
