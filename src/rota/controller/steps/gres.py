@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.srun import StepGres
-from rota.controller.steps.layout import StepError
-from rota.controller.submitting import RefusedError
+from rota.controller.steps.errors import INVALID_GRES, GresError, NodesError, StepError
 from rota.model.gres import GPU
 from rota.model.tres import kinds_of_gres
 
@@ -21,21 +20,12 @@ if TYPE_CHECKING:
 
     from rota.commands.srun import StepRequest
     from rota.controller.run import Run
-    from rota.controller.steps.layout import Counts
     from rota.model import JobSpec
     from rota.model.step import StepRecord
 
 
-_INVALID = "Invalid generic resource (gres) specification"
 #: Options of a step that are about GPUs, and ask for none.
 _OF_GPUS = frozenset({"cpus-per-gpu", "gpus-per-socket", "ntasks-per-gpu"})
-
-
-class GresError(StepError):
-    """A step asks for GRES that its job does not have; each argument says why."""
-
-    def __str__(self) -> str:
-        return _INVALID
 
 
 class NodeGres(NamedTuple):
@@ -55,13 +45,13 @@ def with_gres_of_job(request: StepRequest, run: Run) -> StepRequest:
     """Let a step that names no GRES ask for those of its job; tasks for each GPU determine how many it has then.
 
     Raises:
-        RefusedError: the number of tasks is no multiple of those for each GPU.
+        NodesError: the number of tasks is no multiple of those for each GPU.
     """
     job, tasks, each = run.job.request, request.num_tasks, request.ntasks_per_gpu
     of_job = _asked_by(job)
     if each and "gpus" not in request.texts:
         if tasks % each:
-            raise RefusedError(f"error: {_INVALID}")
+            raise NodesError(INVALID_GRES)
         nodes = request.max_nodes or len(run.allocation)
         gpus = _count(of_job.total) or (0 if request.gres else _count(of_job.per_node) * nodes)
         tasks = each * gpus or tasks
@@ -91,22 +81,22 @@ def _count(counts: Mapping[str, int]) -> int:
     return sum(_matching(GPU, counts))
 
 
-def check_gres(request: StepRequest, counts: Counts, run: Run, known: str) -> None:
+def check_gres(request: StepRequest, least_nodes: int, run: Run, known: str) -> None:
     """Check that a job has the GRES that a step names.
 
     Args:
         request: What the step asks for.
-        counts: How many tasks it has, on how many nodes.
+        least_nodes: Smallest number of nodes that it has.
         run: The run of its job.
         known: Names of GRES that the cluster has: ``GresTypes`` of slurm.conf.
 
     Raises:
-        RefusedError: there is no GRES of a name.
+        NodesError: there is no GRES of a name.
         GresError: the job has too few, or none of that kind, or the step asks for fewer than it has nodes.
     """
     gres, job, has = request.gres or StepGres(), _asked_by(run.job.request), Counter[str]()
     if not {*map(_name, gres.kinds)} <= {*known.lower().split(","), *map(_name, job.kinds)}:
-        raise RefusedError(f"error: {_INVALID}")
+        raise NodesError(INVALID_GRES)
     for one in run.allocation:
         has.update(one.gres)
     if not has and (gres.kinds or _OF_GPUS & request.texts.keys()):
@@ -119,9 +109,9 @@ def check_gres(request: StepRequest, counts: Counts, run: Run, known: str) -> No
         of_job = sum(_matching(kind, job.total)) + sum(_matching(kind, job.per_task)) * run.job.request.num_tasks
         if 0 < of_job < number and number > has[_name(kind)]:
             raise GresError(f"Step requested gres={kind}:{number} is more than the job's gres={kind}:{of_job}")
-        if 0 < number < counts.least:
+        if 0 < number < least_nodes:
             asked = f"gres={kind}:{number}"
-            raise GresError(f"Step requested {asked} is less than the requested min nodes={counts.least}")
+            raise GresError(f"Step requested {asked} is less than the requested min nodes={least_nodes}")
     for kind, number in gres.per_node.items():
         each = _matching(kind, job.per_node)
         on_a_node = max(one.gres.get(_name(kind), 0) for one in run.allocation)

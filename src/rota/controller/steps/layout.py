@@ -14,6 +14,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.srun import StepGres
+from rota.controller.steps.errors import NodesError, StepBusyError, StepError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,18 +22,6 @@ if TYPE_CHECKING:
     from rota.commands.srun import StepRequest
     from rota.controller.steps.gres import GresOfJob, NodeGres
     from rota.model.lines import AllocationLine
-
-
-class StepError(Exception):
-    """A step that cannot be made; the text is Slurm's."""
-
-
-class NodesError(StepError):
-    """A step asks for nodes that it cannot have; each argument is a line."""
-
-
-class StepBusyError(StepError):
-    """A step that has to wait for others of its job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
