@@ -128,35 +128,51 @@ def _more(what: str, kind: str, number: int, most: int) -> str:
 
 
 class GresOfJob:
-    """The GRES of a running job, and which of them its steps leave free.
+    """The GRES of a running job, and which of them some of its steps leave free.
 
     Args:
-        run: The run of the job.
-        gpu_kinds: Gives the kind of each GPU of a node by its id.
-        steps: The steps that run.
+        counts: Their number on each node, by kind.
+        gpus: The kind of each GPU on each node, by its id, where these are known.
+        steps: The steps.
     """
 
-    def __init__(self, run: Run, gpu_kinds: Callable[[str], Mapping[int, str]], steps: Iterable[StepRecord]) -> None:
-        self._of = run, gpu_kinds
-        self._counts = {one.node: one.gres for one in run.allocation}
-        #: The kind of each GPU by its id.
-        self._gpus: dict[str, dict[int, str]] = {}
-        for node, devices in run.devices.items():
-            kinds = gpu_kinds(node)
-            self._gpus[node] = {gpu: kinds.get(gpu, GPU) for gpu in devices.gpus}
+    def __init__(
+        self,
+        counts: Mapping[str, Mapping[str, int]],
+        gpus: Mapping[str, Mapping[int, str]],
+        steps: Iterable[StepRecord] = (),
+    ) -> None:
+        self._counts, self._gpus = counts, gpus
         #: What steps hold, by node: the number of each kind, and GPUs.
         self._held: dict[str, Counter[str]] = {}
         self._held_ids: dict[str, set[int]] = {}
         for step in steps:
-            for node, text, ids in zip(step.nodes, step.gres, step.gpus, strict=False) if any(step.held) else ():
+            if not any(step.held) or not any(step.gres):
+                continue
+            for node, text, ids in zip(step.nodes, step.gres, step.gpus, strict=True):
                 held = self._held.setdefault(node, Counter())
                 for kind, number in kinds_of_gres(text).items():
                     held.update(dict.fromkeys({kind, _name(kind)}, number))
                 self._held_ids.setdefault(node, set()).update(ids)
 
-    def without_steps(self) -> GresOfJob:
-        """Give what there is when no step holds any."""
-        return GresOfJob(*self._of, ())
+    @classmethod
+    def of(cls, run: Run, gpu_kinds: Callable[[str], Mapping[int, str]]) -> GresOfJob:
+        """Give those of a run, none of which is held.
+
+        Args:
+            run: The run.
+            gpu_kinds: Gives the kind of each GPU of a node by its id.
+        """
+        gpus = {}
+        for node, devices in run.devices.items():
+            if devices.gpus:
+                kinds = gpu_kinds(node)
+                gpus[node] = {gpu: kinds.get(gpu, GPU) for gpu in devices.gpus}
+        return cls({one.node: one.gres for one in run.allocation}, gpus)
+
+    def beside(self, steps: Iterable[StepRecord]) -> GresOfJob:
+        """Give the same GRES, some of which steps hold."""
+        return GresOfJob(self._counts, self._gpus, steps)
 
     def free(self, kind: str, node: str, taken: Iterable[int] = ()) -> tuple[int, tuple[int, ...]]:
         """Give how many of a kind are free on a node and, of GPUs that are known, their ids.
@@ -167,12 +183,11 @@ class GresOfJob:
             taken: Ids of GPUs that are not to be counted.
         """
         counts, name = self._counts.get(node, {}), _name(kind)
-        held = self._held.get(node, Counter())
         every = self._gpus.get(node, {})
         if name != GPU or len(every) != counts.get(GPU, 0):
             key = kind if kind in counts else name
-            return max(counts.get(key, 0) - held[key], 0), ()
-        others = self._held_ids.get(node, set()).union(taken)
+            return max(counts.get(key, 0) - self._held.get(node, Counter())[key], 0), ()
+        others = {*self._held_ids.get(node, ()), *taken}
         ids = tuple(one for one in every if one not in others and kind in {GPU, every[one]})
         return len(ids), ids
 
@@ -200,11 +215,14 @@ class GresOfJob:
             nodes: Names of its nodes.
             tasks: Number of its tasks on each of them.
         """
+        kinds = sorted(gres.kinds)
+        if not kinds:
+            return [NodeGres({}, ())] * len(nodes)
         left = {} if gres.per_task else dict(gres.total)
         found = list[NodeGres]()
         for place, node in enumerate(nodes):
             counts, ids = dict[str, int](), list[int]()
-            for kind in sorted(gres.kinds):
+            for kind in kinds:
                 number, those = self.free(kind, node, ids)
                 wanted = gres.per_node.get(kind, 0) + gres.per_task.get(kind, 0) * tasks[place]
                 if left.get(kind):  # each node after this one gets one at least

@@ -17,11 +17,12 @@ from rota.commands.srun import StepGres
 from rota.controller.steps.errors import NodesError, StepBusyError, StepError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rota.commands.srun import StepRequest
     from rota.controller.steps.gres import GresOfJob, NodeGres
     from rota.model.lines import AllocationLine
+    from rota.model.step import StepRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,16 +51,16 @@ class Layout:
 def lay_out(
     request: StepRequest,
     allocation: Sequence[AllocationLine],
-    held: Mapping[str, int],
     gres: GresOfJob,
+    others: Sequence[StepRecord],
 ) -> Layout:
     """Lay out a step.
 
     Args:
         request: What it asks for.
         allocation: What its job has.
-        held: Processors by node that other steps hold.
-        gres: The GRES of its job, and what other steps hold of them.
+        gres: The GRES of its job.
+        others: The other steps that run in it.
 
     Raises:
         StepBusyError: there will be room when other steps have ended.
@@ -70,13 +71,13 @@ def lay_out(
         raise StepError("Requested node configuration is not available")
     counts = counts_of(request, allocation)
     _check_nodes(request, counts.least, list(everything))
-    if _choose(counts, _room(request, everything, {}, counts.tasks), {}) is None:
-        raise StepError("More processors requested than permitted")
-    found = _lay_out(request, counts, everything, {}, gres.without_steps())
+    found = _lay_out(request, counts, everything, {}, gres)
     if found is None:
+        if _choose(counts, _room(request, everything, {}, counts.tasks), {}) is None:
+            raise StepError("More processors requested than permitted")
         raise gres.insufficient(request.gres)
-    if not request.overlap:
-        found = _lay_out(request, counts, everything, held, gres)
+    if others and not request.overlap:
+        found = _lay_out(request, counts, everything, _held(others), gres.beside(others))
     if found is None:
         raise StepBusyError("Requested nodes are busy")
     return found
@@ -89,7 +90,7 @@ def _lay_out(
     cpus_per_task, tasks = request.cpus_per_task or 1, counts.tasks
     wanted = request.gres or StepGres()
     room = _room(request, everything, held, tasks)
-    for name in room:
+    for name in room if wanted.kinds else ():
         most = gres.room(wanted, name, counts.most)
         room[name] = room[name] if most is None else min(room[name], most)
     chosen = _choose(counts, room, held)
@@ -120,6 +121,15 @@ def _lay_out(
         cpus_per_task=cpus_per_task,
         distribution=_distribution(request, tasks, len(chosen)),
     )
+
+
+def _held(steps: Iterable[StepRecord]) -> dict[str, int]:
+    """Count the processors by node that steps hold."""
+    found: dict[str, int] = {}
+    for step in steps:
+        for node, count in zip(step.nodes, step.held, strict=False):
+            found[node] = found.get(node, 0) + count
+    return found
 
 
 class Counts(NamedTuple):
@@ -213,18 +223,20 @@ def _choose(counts: Counts, room: Mapping[str, int], held: Mapping[str, int]) ->
     required = counts.required
     if any(not room.get(name) for name in required):
         return None
-    others = [name for name in sorted(room, key=lambda name: bool(held.get(name))) if room[name]]
-    for order in (
-        others,
-        sorted(others, key=lambda name: -room[name]),
-    ):  # the second where the first ones are too small
-        chosen = list(required)
+    others = [name for name in room if room[name] and name not in required]
+    unused_first = sorted(others, key=lambda name: bool(held.get(name)))
+    largest_first = sorted(others, key=lambda name: -room[name])  # where the first ones are too small
+    for order in (unused_first, largest_first):
+        chosen, total = list(required), sum(room[name] for name in required)
         for name in order:
-            enough = (counts.packs or bool(required)) and sum(room[one] for one in chosen) >= counts.tasks
-            if name not in required and len(chosen) < (counts.least if enough else counts.most):
-                chosen.append(name)
-        if len(chosen) >= counts.least and sum(room[one] for one in chosen) >= counts.tasks:
-            return sorted(chosen, key=list(room).index)
+            enough = (counts.packs or bool(required)) and total >= counts.tasks
+            if len(chosen) >= (counts.least if enough else counts.most):
+                break
+            chosen.append(name)
+            total += room[name]
+        if len(chosen) >= counts.least and total >= counts.tasks:
+            among = set(chosen)
+            return [name for name in room if name in among]
     return None
 
 

@@ -188,14 +188,9 @@ class Steps:
 
     def _lay_out(self, job: Job, request: StepRequest, run: Run, spared: StepRecord | None) -> Layout:
         """Lay out a step beside those that run, but for one that is spared."""
-        view = self._driver.engine.view
         others = [step for step in job.steps if step.end_time is None and step is not spared]
-        held: dict[str, int] = {}
-        for step in others:
-            for node, count in zip(step.nodes, step.held, strict=False):
-                held[node] = held.get(node, 0) + count
-        gres = GresOfJob(run, self._gpu_kinds, others)
-        return lay_out(request, view.allocation(job.job_id), held, gres)
+        allocation = self._driver.engine.view.allocation(job.job_id)
+        return lay_out(request, allocation, GresOfJob.of(run, self._gpu_kinds), others)
 
     def _step_of(self, job: Job, command: str) -> StepRecord | None:
         """Give the step of a job that was made for a command, and runs; ``None``: there is none."""
