@@ -42,10 +42,12 @@ class Layout:
     #: ``block``, ``cyclic``, ``plane`` or ``arbitrary``.
     distribution: str
 
-    @property
-    def tasks_by_node(self) -> tuple[int, ...]:
-        """The number of tasks on each node."""
-        return tuple(self.node_of_task.count(index) for index in range(len(self.nodes)))
+    def tasks_of_nodes(self) -> list[list[int]]:
+        """Give the numbers of the tasks on each node."""
+        found: list[list[int]] = [[] for _ in self.nodes]
+        for task, place in enumerate(self.node_of_task):
+            found[place].append(task)
+        return found
 
 
 def lay_out(
