@@ -211,7 +211,7 @@ def test_each_run_of_a_requeued_job_is_a_job(log_file: LogFile) -> None:
         (4, 8, 600, 3600),
         (3, 9, 600, 3600),
     ]
-    assert log.notes == ("a line has the number of another job, 9: it is a job of its own",)
+    assert log.notes == ("a line has the number of another job: it is a job of its own, with the number 9 here",)
 
 
 def test_a_folder_of_files_that_overlap(tmp_path: Path) -> None:
