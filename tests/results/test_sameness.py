@@ -266,7 +266,7 @@ def test_user_ids_are_told_where_users_have_names(tmp_path: Path) -> None:
         path = tmp_path / f"{uid}.txt"
         jobs = (f"{n}|ann|{uid}|main|{1790856000 + n}|60|01:00:00|cpu=1,mem=1G,node=1" for n in range(1, 9))
         path.write_text("\n".join([columns, *jobs, ""]))
-        results.append(rota.replay(rota.Scenario.from_files(path, config=tmp_path / "slurm.conf")))
+        results.append(rota.replay(rota.Scenario.from_files(path, config=tmp_path / "slurm.conf", report=str)))
     (doubt,) = compare(*results, names=("a", "b")).doubts()
     assert "the user id differs" in doubt
 

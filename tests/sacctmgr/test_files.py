@@ -211,7 +211,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 
 def test_what_people_write_for_sacctmgr_load(tmp_path: Path) -> None:
-    """It reads comments, lines that go on, and changes of lists, none of which sacctmgr dump writes."""
+    """It reads comments, lines that go on, changes of lists and root, none of which sacctmgr dump of 22.05 writes."""
     written = tmp_path / "site.dump"
     written.write_text(
         "# ours\n"
@@ -219,6 +219,7 @@ def test_what_people_write_for_sacctmgr_load(tmp_path: Path) -> None:
         "QOS - 'short'\n"
         "Cluster - 'mt':Fairshare=1:QOS='normal' # the cluster\n"
         "Parent - root\n"
+        "Account - root:Fairshare=7\n"
         "Account - cs:MaxJobs=5:Description='Room #1': \\\n"
         "  Fairshare=3:GrpTRES= # of the institute\n"
         "Parent - 'cs'\n"
@@ -227,6 +228,7 @@ def test_what_people_write_for_sacctmgr_load(tmp_path: Path) -> None:
     )
     tree = read_associations([written]).tree
     assert tree.qos["long"].priority == 5
+    assert tree.root.shares_raw == 7
     account, bob, eve = tree.find("", "cs"), tree.find("bob"), tree.find("eve")
     assert account is not None
     assert bob is not None

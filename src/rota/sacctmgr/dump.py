@@ -62,6 +62,8 @@ def read_dump(builder: TreeBuilder, text: str, path: Path) -> None:
         elif kind == "Parent":
             parent = builder.account(name, place, "Parent").account
             continue
+        elif kind == "Account" and name.lower() == "root":  # some files name what is there already
+            one = builder.account(name, place, "Account")
         elif kind == "Account":
             one = builder.add_account(name, parent, place)
         else:

@@ -88,6 +88,8 @@ class Jobs:
 _TELL = {
     "gres": ("ReqTRES", "AllocTRES", "GPUs", "GRES of a node"),
     "memory": ("ReqTRES", "AllocTRES", "ReqMem", "memory of a node"),
+    "whole nodes": ("AllocTRES", "AllocCPUS"),
+    "most nodes": ("AllocTRES", "NNodes"),
     "constraint": ("Constraints",),
     "partition": ("Partition",),
     "qos": ("QOS",),
