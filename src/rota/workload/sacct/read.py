@@ -59,7 +59,7 @@ def read_sacct(paths: Sequence[Path], time_zone: str = "") -> Workload:
         InputError: a file cannot be read, or a column, line or value is missing or wrong.
     """
     read = [read_jobs(path, time_zone) for path in paths]
-    jobs, others = _of_one_cluster(_current([one for one, _, _ in read]), paths[0])
+    jobs, others = _of_one_cluster(_current([one for parts, _, _ in read for one in parts]), paths[0])
     _sort_tasks(jobs)
     again = _number(jobs)
     jobs = jobs.take(np.lexsort((jobs.number, jobs.submit)))
