@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 import pytest
 
+from rota.config import read_slurm_conf
+from rota.inspect.view import EngineView
+from rota.listings.run import run
 from rota.model.tres import billable, cluster_tres, gres_counts, parse_tres_weights
+from rota.testing import Harness
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 #: The page's nodes have 16 CPUs and 64 GB.
 TRES = cluster_tres("gres/gpu, GRES/gpu:a100,license/matlab")
@@ -103,3 +113,36 @@ def test_gres_of_a_type_count_for_their_kind_too(text: str, counts: dict[str, in
 def test_gres_that_cannot_be_read(text: str) -> None:
     with pytest.raises(ValueError, match="is no"):
         gres_counts(text)
+
+
+#: Three nodes and their partitions, and what `scontrol show node` of Slurm 22.05.8 printed for each.
+CONF = """\
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+GresTypes=gpu
+NodeName=n[01-03] CPUs=4 RealMemory=8000 Gres=gpu:2
+PartitionName=debug Nodes=ALL Default=YES
+PartitionName=bill Nodes=n[01-02] TRESBillingWeights="CPU=2,Mem=1G"
+PartitionName=bil2 Nodes=n02 TRESBillingWeights="CPU=10"
+PartitionName=bil3 Nodes=n[02-03] TRESBillingWeights="cpu=0.5"
+"""
+PRINTED = {"n01": 15, "n02": 40, "n03": 2}
+
+
+def test_a_node_is_billed_as_by_its_dearest_partition(tmp_path: Path) -> None:
+    """Partitions without weights do not count where another one has some."""
+    (tmp_path / "slurm.conf").write_text(CONF)
+    with Harness(read_slurm_conf(tmp_path / "slurm.conf").config) as rota:
+        printed = run(["scontrol", "show", "node", "-o"], {}, EngineView(rota.engine.view)).out
+        assert {line.split()[0]: re.findall(r"CfgTRES=(\S+)", line) for line in printed.splitlines()} == {
+            f"NodeName={name}": [f"cpu=4,mem=8000M,billing={billing},gres/gpu=2"] for name, billing in PRINTED.items()
+        }
+
+
+def test_a_whole_node_with_gpus_is_billed_for_these(tmp_path: Path) -> None:
+    """The same with one partition more: 4 · 643.75 + 7.8125 · 81.1 + 2 · 5150."""
+    weights = "CPU=643.75,Mem=81.10G,GRES/gpu=5150"
+    tracked = "AccountingStorageTRES=gres/gpu\n"
+    (tmp_path / "slurm.conf").write_text(f"{tracked}{CONF}PartitionName=x Nodes=n01 TRESBillingWeights={weights}\n")
+    with Harness(read_slurm_conf(tmp_path / "slurm.conf").config) as rota:
+        assert "billing=13508," in run(["scontrol", "show", "node", "n01"], {}, EngineView(rota.engine.view)).out

@@ -408,7 +408,9 @@ def test_a_task_of_a_job_array_is_named_as_in_its_file(rota: Rota, tmp_path: Pat
     first, second = (json.loads(rota("explain", f"301_{task}", log, "--procs=4", "--json").out) for task in (4, 5))
     assert (first["job_id"], second["job_id"]) == (301, 302)  # in the order of the tasks
     assert second["starts"] - first["starts"] == 600
-    for other in ("301_6", "300_1", "x"):
+    for other in ("301_6", "300_1", "301+1"):
         outcome = rota("explain", other, log, "--procs=4")
         assert outcome.status == 2
-        assert f"'{other}' is no job id of a workload" in outcome.err
+        assert f"JOB: the workload has no job {other}\n" in outcome.err
+    for other in ("x", "301_[4-5]", "301_"):
+        assert f"'{other}' is no job id of a workload" in rota("explain", other, log, "--procs=4").err

@@ -230,3 +230,19 @@ def test_the_schedule_names_the_processors_of_the_machine(rota: Rota, small_log:
     accounting = ("replay", tmp_path / "out" / "sacct.txt.gz", "--config", tmp_path / "slurm.conf")
     assert rota(*accounting, "--out", tmp_path / "again").status in {0, 2}
     assert read_swf(tmp_path / "again" / "schedule.swf.gz").max_procs == 24
+
+
+@pytest.mark.parametrize("key", ["SlurmctldHost", "ControlMachine"])
+def test_the_file_of_a_cluster_without_a_scheduler_is_told(
+    rota: Rota, small_log: Path, tmp_path: Path, key: str
+) -> None:
+    """Slurm would take sched/backfill, as `scontrol show config` of 22.05.8 says."""
+    text = SLURM_CONF.replace("SchedulerType=sched/builtin\n", "")
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(text)
+    assert "SchedulerType" not in rota("replay", small_log, "--config", conf).err
+    conf.write_text(f"{text}{key}=head\n")
+    told = "slurm.conf has no SchedulerType: sched/easy decides, where Slurm would take sched/backfill"
+    assert told in rota("replay", small_log, "--config", conf).err
+    for more in (["--scheduler", "sched/easy"], ["--set", "SchedulerType=sched/easy"]):
+        assert told not in rota("replay", small_log, "--config", conf, *more).err

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rota.cli.whatif import _lines as whatif_lines
 from rota.core.snapshot import save
 from rota.forecast.arrivals import Arrival, Arrivals
 from rota.forecast.comparison import compare
@@ -212,3 +213,29 @@ def test_changes_have_students_interval() -> None:
         assert compare(rota.engine, pairs * 2, 0).differences[0].change.is_marked
         alone = compare(rota.engine, pairs[:1], 0).changes["mean_wait"]
         assert (alone.mean, alone.low, alone.high, alone.is_marked) == (1, None, None, False)
+
+
+def test_nothing_is_said_of_times_that_were_not_looked_at() -> None:
+    """Two of three jobs start, and nobody has looked further than two hours: how many start within six is not known."""
+    with Harness(cluster(cpus=4), sched="sched/easy") as rota:
+        for _ in range(4):
+            rota.submit(cpus=4, **_ANN)
+        some = Outcome(starts={"2": 100, "3": 5000}, ends={"2": 150}, reached=7200)
+        every = Outcome(starts={"2": 100, "3": 5000, "4": 7000}, ends={"2": 150}, reached=7200)
+        found = compare(rota.engine, [(some, every)] * 3, 0)
+        assert [*found.present.started_within] == [1, None, None, None]
+        assert [*found.other.started_within] == [1, 3, 3, 3]
+        to_the_end = Outcome(starts=some.starts, ends=some.ends)
+        assert compare(rota.engine, [(to_the_end, to_the_end)] * 3, 0).present.started_within == (1, 2, 2, 2)
+        assert [line[:4] for line in whatif_lines(found) if "tart" in line[0]] == [
+            ("started within 1:00:00", "1.0", "1.0", "+0.0"),
+            ("started within 6:00:00", "not known", "3.0", ""),
+            ("started within 1-00:00:00", "not known", "3.0", ""),
+            ("started within 7-00:00:00", "not known", "3.0", ""),
+            ("not started by then", "1.0", "0.0", "-1.0"),
+        ]
+        neither = compare(rota.engine, [(some, some)] * 3, 0)
+        assert [line[0] for line in whatif_lines(neither) if "tart" in line[0]] == [
+            "started within 1:00:00",
+            "not started by then",
+        ]

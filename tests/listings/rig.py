@@ -403,6 +403,7 @@ def node_of(text: str) -> NodeLine:
         features=tuple(one["AvailableFeatures"].split(",")),
         weight=int(one["Weight"]),
         partitions=tuple(one["Partitions"].split(",")),
+        billing=counts(one["CfgTRES"])["billing"],
         jobs=(),
         load=None if one["CPULoad"] == "N/A" else float(one["CPULoad"]),
         memory_free=None if one["FreeMem"] == "N/A" else int(one["FreeMem"]),

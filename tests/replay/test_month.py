@@ -69,7 +69,7 @@ def _shares(made: Calibration) -> list[int]:
 #: What is told of the whole file, of which parts are taken.
 TOLD = [
     "11 jobs had not ended: each runs to its time limit, or else to the last time recorded",
-    "11 lines have the number of another job: each is a job of its own, the first of them 3654",
+    "11 lines have the number of another job: each is a job of its own, the first with the number 3654 here",
 ]
 
 

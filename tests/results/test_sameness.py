@@ -266,7 +266,7 @@ def test_user_ids_are_told_where_users_have_names(tmp_path: Path) -> None:
         path = tmp_path / f"{uid}.txt"
         jobs = (f"{n}|ann|{uid}|main|{1790856000 + n}|60|01:00:00|cpu=1,mem=1G,node=1" for n in range(1, 9))
         path.write_text("\n".join([columns, *jobs, ""]))
-        results.append(rota.replay(rota.Scenario.from_files(path, config=tmp_path / "slurm.conf")))
+        results.append(rota.replay(rota.Scenario.from_files(path, config=tmp_path / "slurm.conf", report=str)))
     (doubt,) = compare(*results, names=("a", "b")).doubts()
     assert "the user id differs" in doubt
 
@@ -321,3 +321,16 @@ def test_names_tell_machines_files_of_plugins_and_folders_apart(tmp_path: Path) 
     found = compare(first, changed)
     assert found.settings() == [("bf_max_job_test", ("", "2"))]
     assert [name.rpartition(", ")[2] for name in found.names] == ["bf_max_job_test=unset", "bf_max_job_test=2"]
+
+
+def test_withdrawn_jobs_of_one_run_are_told_as_such(tmp_path: Path) -> None:
+    """They are in no figure, so the jobs of the figures are the same; digests are of all jobs, and all differ."""
+    job = "{} {} {} {} 4 -1 -1 4 600 -1 {} 1 1 -1 1 -1 -1 -1"
+    kept = [job.format(1, 0, 0, 300, 1), job.format(3, 20, 0, 300, 1)]
+    (tmp_path / "kept.swf").write_text("\n".join(kept) + "\n")
+    (tmp_path / "all.swf").write_text("\n".join([kept[0], job.format(2, 10, 90, -1, 5), kept[1]]) + "\n")
+    results = [
+        rota.replay(rota.Scenario.from_files(tmp_path / name, procs=4, report=str)) for name in ("kept.swf", "all.swf")
+    ]
+    told = "These runs are not of the same jobs: there were others beside those of the figures, such as withdrawn ones."
+    assert compare(*results, names=("a", "b")).doubts() == [f"{told} Nothing is marked."]

@@ -208,3 +208,38 @@ def test_files_that_are_none(tmp_path: Path) -> None:
             read_associations([path])
     with pytest.raises(InputError, match=r"is of cluster 'rig', and slurm.conf is of 'other'"):
         read_associations([DATA / "rig.dump"], "other")
+
+
+def test_what_people_write_for_sacctmgr_load(tmp_path: Path) -> None:
+    """It reads comments, lines that go on, changes of lists and root, none of which sacctmgr dump of 22.05 writes."""
+    written = tmp_path / "site.dump"
+    written.write_text(
+        "# ours\n"
+        "QOS - 'long':Priority=5 # for patient people\n"
+        "QOS - 'short'\n"
+        "Cluster - 'mt':Fairshare=1:QOS='normal' # the cluster\n"
+        "Parent - root\n"
+        "Account - root:Fairshare=7\n"
+        "Account - cs:MaxJobs=5:Description='Room #1': \\\n"
+        "  Fairshare=3:GrpTRES= # of the institute\n"
+        "Parent - 'cs'\n"
+        "User - 'bob':QOS+=long:DefaultAccount=cs\n"
+        "User - 'eve':QOS-=normal:QOS+='long,short'\n"
+    )
+    tree = read_associations([written]).tree
+    assert tree.qos["long"].priority == 5
+    assert tree.root.shares_raw == 7
+    account, bob, eve = tree.find("", "cs"), tree.find("bob"), tree.find("eve")
+    assert account is not None
+    assert bob is not None
+    assert eve is not None
+    assert (account.shares_raw, tree.accounts["cs"].description) == (3, "Room #1")
+    assert account.limits == {"MaxJobs": "5"}
+    assert (bob.qos, eve.qos) == (("+long",), ("-normal", "+long", "+short"))
+
+
+def test_a_line_that_goes_on_is_blamed_by_its_first_number(tmp_path: Path) -> None:
+    written = tmp_path / "site.dump"
+    written.write_text("Cluster - 'mt'\nParent - 'root'\nAccount - 'cs': \\\n  Colour=red\n")
+    with pytest.raises(InputError, match=r"site\.dump:3: Colour: no key of sacctmgr"):
+        read_associations([written])

@@ -212,20 +212,22 @@ def test_no_time_is_beyond_all_dates_or_longer_than_a_hundred_years(log_file: Lo
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("MaxProcs: x", "MaxProcs: 'x' is no number from 1 to 253402300799: it is passed over"),
-        ("maxprocs:0", "MaxProcs: '0' is no number from 1 to 253402300799: it is passed over"),
-        ("MaxNodes: 1e3", "MaxNodes: '1e3' is no number from 1 to 253402300799: it is passed over"),
+        ("MaxProcs: x", "MaxProcs: 'x' is no whole number from 1 to 253402300799: it is passed over"),
+        ("maxprocs:0", "MaxProcs: '0' is no whole number from 1 to 253402300799: it is passed over"),
+        ("MaxNodes: 1e3", "MaxNodes: '1e3' is no whole number from 1 to 253402300799: it is passed over"),
         ("MaxProcs: 100 200", "MaxProcs: '100 200' are several numbers: 100 is taken"),
         (
             "UnixStartTime: 1996-09-23",
-            "UnixStartTime: '1996-09-23' is no number from 0 to",
+            "UnixStartTime: '1996-09-23' is no whole number from 0 to",
         ),
-        ("UnixStartTime: -300", "UnixStartTime: '-300' is no number from 0 to 253402300799: it is passed over"),
+        ("UnixStartTime: -300", "UnixStartTime: '-300' is no whole number from 0 to 253402300799: it is passed over"),
         (
             "UnixStartTime: 99999999999999999999",
-            "UnixStartTime: '99999999999999999999' is no number",
+            "UnixStartTime: '99999999999999999999' is no whole number",
         ),
         ("TimeZoneString: Mars/Olympus", "TimeZoneString: 'Mars/Olympus' is no time zone that is known here: times"),
+        ("MaxProcs: 64.5", "MaxProcs: '64.5' is no whole number"),
+        ("MaxProcs: 64.0", ""),
         ("MaxNodes: 70  (dual)", ""),
         ("MaxProcs: -1", ""),
         ("MaxJobs: x", ""),

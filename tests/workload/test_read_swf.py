@@ -150,6 +150,7 @@ def test_a_comment_of_several_lines_is_header(log_file: LogFile) -> None:
             "; MaxProcs: 100\n; MaxNodes: 50\n; UnixStartTime: 843480031\n", (100, 50, 843480031, 100), id="all"
         ),
         pytest.param("; MaxNodes: 70  (dual)\n;   MaxProcs: 140\n", (140, 70, None, 140), id="remark and indentation"),
+        pytest.param("; MaxProcs: 64.0\n; UnixStartTime: 9.\n", (64, None, 9, 64), id="as written with fractions"),
         pytest.param("; MaxNodes: -1\n; MaxProcs: 100\n", (100, None, None, 100), id="-1"),
         pytest.param(";MaxNodes:256\n", (None, 256, None, 256), id="nodes only"),
         pytest.param("; UnixStartTime: 0\n", (None, None, 0, None), id="start at 0"),

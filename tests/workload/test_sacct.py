@@ -211,7 +211,7 @@ def test_each_run_of_a_requeued_job_is_a_job(log_file: LogFile) -> None:
         (4, 8, 600, 3600),
         (3, 9, 600, 3600),
     ]
-    assert log.notes == ("a line has the number of another job, 9: it is a job of its own",)
+    assert log.notes == ("a line has the number of another job: it is a job of its own, with the number 9 here",)
 
 
 def test_a_folder_of_files_that_overlap(tmp_path: Path) -> None:
@@ -221,6 +221,18 @@ def test_a_folder_of_files_that_overlap(tmp_path: Path) -> None:
     log = read_workload(tmp_path)
     assert columns_of(log, "job_number", "run_time") == [(7, 3600), (8, 3600), (9, 3600)]
     assert (log.notes, log.source, log.name) == ((), tmp_path, tmp_path.name)
+
+
+def test_files_that_overlap_and_were_joined(log_file: LogFile) -> None:
+    """As by cat: the header comes again, and a job that ran from one month to the next is in both."""
+    running = with_number(8, State="RUNNING", End="Unknown", ElapsedRaw="60")
+    pending = with_number(9, State="PENDING", Start="Unknown", End="Unknown", ElapsedRaw="0")
+    first, second = text_of(JOB, running, pending), text_of(JOB, with_number(8), with_number(9))
+    for text in (f"{first}{second}", f"{second}{first}"):
+        log = read_workload(log_file(text, f"{text.index('RUNNING')}.txt"))
+        ran = log.take(log.run_time >= 0)
+        assert sorted(columns_of(ran, "job_number", "run_time"))[:2] == [(7, 3600), (8, 3600)]
+        assert len(ran) == 3  # the one that waited has run, too
 
 
 def test_without_columns_that_need_not_be_there(log_file: LogFile) -> None:

@@ -12,9 +12,9 @@ import click
 from rota.cli.echo import echo
 from rota.cli.live import ask
 from rota.cli.scenario import is_about_cluster, keep_option, read_scenario, required, scenario_or_cluster
-from rota.commands.job_ids import parse_job_id
 from rota.inspect.description import describe
 from rota.inspect.explain import explain as explain_job
+from rota.model import InputError
 from rota.replays.moment import Moment
 from rota.replays.run import Replay
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from rota.inspect.explain import Explanation
 
 
-#: A component of a heterogeneous job, as sacct names it.
-_COMPONENT = re.compile(r"\d+\+\d+", re.ASCII)
+#: A task of an array or a component of a heterogeneous job, as sacct names them.
+_PART = re.compile(r"\d+[_+]\d+", re.ASCII)
 
 
 @click.command()
@@ -46,12 +46,12 @@ def explain(*, job: str, state: Path | None, at: str | None, keep: Path | None, 
         echo(ask("explain", job, *(["json"] if as_json else []), state=state), nl=False)
         return
     is_number = job.isascii() and job.isdigit()
-    if not (is_number or parse_job_id(job) or _COMPONENT.fullmatch(job)):
+    if not (is_number or _PART.fullmatch(job)):
         raise _no_job(job)
     scenario = read_scenario(**words)
     job_id = int(job) if is_number else scenario.workload.number_of(job)
     if job_id is None:
-        raise _no_job(job)
+        raise InputError(f"the workload has no job {job}", field="JOB")
     if keep is not None:
         moment = Moment(scenario, required(at), keep)
         with moment.engine() as engine:

@@ -220,10 +220,13 @@ def _lines(found: Comparison) -> Iterator[tuple[str, str, str, str, str]]:
             one, two = getattr(present, name), getattr(other, name)
             yield label, _time(one), _time(two), _change(change.mean), _interval(change)
     for within, one, two in zip(WITHIN, present.started_within, other.started_within, strict=True):
-        yield f"started within {duration(within)}", f"{one:,.1f}", f"{two:,.1f}", f"{two - one:+,.1f}", ""
+        if one is not None or two is not None:
+            more = "" if one is None or two is None else f"{two - one:+,.1f}"
+            yield f"started within {duration(within)}", _jobs(one), _jobs(two), more, ""
     if present.not_started or other.not_started:
         one, two = present.not_started, other.not_started
-        yield "not started", f"{one:,.1f}", f"{two:,.1f}", f"{two - one:+,.1f}", ""
+        label = "not started" if found.reached is None else "not started by then"
+        yield label, _jobs(one), _jobs(two), f"{two - one:+,.1f}", ""
 
 
 def _interval(change: Change) -> str:
@@ -231,6 +234,10 @@ def _interval(change: Change) -> str:
     if change.low is None or change.high is None:
         return ""
     return f"{_change(change.low)} to {_change(change.high)}{' *' if change.is_marked else '  '}"
+
+
+def _jobs(count: float | None) -> str:
+    return "not known" if count is None else f"{count:,.1f}"
 
 
 def _time(seconds: float) -> str:

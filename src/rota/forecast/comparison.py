@@ -7,7 +7,7 @@ of one future there is none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING
@@ -45,8 +45,9 @@ class Figures:
     mean_wait: float | None
     median_wait: float | None
     max_wait: float | None
-    #: Number of jobs that have started within each of the times `WITHIN`.
-    started_within: tuple[float, ...]
+    #: Number of jobs that have started within each of the times `WITHIN`; ``None``: that is later than could be looked
+    #: ahead, and some had not started by then.
+    started_within: tuple[float | None, ...]
     #: Number of jobs that do not start, or later than could be looked ahead.
     not_started: float
     #: From now to the end of the last job; ``None``: that is later than could be looked ahead, or the two policies
@@ -120,7 +121,8 @@ def compare(
     """
     jobs = waiting_jobs(engine)
     figures = [_figures(jobs, pair, now) for pair in futures]
-    reached = [one.reached for pair in futures for one in pair if one.reached is not None]
+    reached = min((one.reached for pair in futures for one in pair if one.reached is not None), default=None)
+    ahead = None if reached is None else reached - now
     ever = [{key for pair in futures for key in pair[side].starts} for side in (0, 1)]
     differences = []
     groups: dict[str, list[str]] = {}
@@ -144,9 +146,9 @@ def compare(
             groups.setdefault(group(job), []).append(key)
     return Comparison(
         jobs=len(jobs),
-        reached=min(reached, default=None),
-        present=_mean([one for one, _ in figures]),
-        other=_mean([two for _, two in figures]),
+        reached=reached,
+        present=_as_far_as(_mean([one for one, _ in figures]), ahead),
+        other=_as_far_as(_mean([two for _, two in figures]), ahead),
         changes=_changes(figures),
         lost=len(ever[0] - ever[1]),
         gained=len(ever[1] - ever[0]),
@@ -202,6 +204,14 @@ def _mean(figures: Sequence[Figures]) -> Figures:
         not_started=fmean(one.not_started for one in figures),
         makespan=mean("makespan"),
     )
+
+
+def _as_far_as(figures: Figures, ahead: int | None) -> Figures:
+    """Leave out how many jobs start within times that are further than could be looked ahead; ``None``: to the end."""
+    if ahead is None or not figures.not_started:
+        return figures
+    known = [count if within <= ahead else None for within, count in zip(WITHIN, figures.started_within, strict=True)]
+    return replace(figures, started_within=tuple(known))
 
 
 def _changes(figures: Sequence[tuple[Figures, Figures]]) -> dict[str, Change]:

@@ -24,7 +24,7 @@ def tres_configured(node: NodeLine) -> str:
         name, *rest = item.partition("(")[0].split(":")
         counts[name] = counts.get(name, 0) + (int(rest[-1]) if rest and rest[-1].isdecimal() else 1)
     gres = "".join(f",gres/{name}={count}" for name, count in counts.items())
-    return f"cpu={node.cpus},mem={size(node.memory, 'M')},billing={node.cpus}{gres}"
+    return f"cpu={node.cpus},mem={size(node.memory, 'M')},billing={node.billing}{gres}"
 
 
 def tres_allocated(node: NodeLine) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from rota.config.keys import KNOWN_KEYS
 from rota.listings.answer import RELEASE
+from rota.listings.clock import full_duration
 from rota.listings.text import NULL, plain
-from rota.model.units import FLAGS
+from rota.model.units import FLAGS, parse_time_seconds
 
 if TYPE_CHECKING:
     from rota.listings.clock import Clock
@@ -55,13 +58,21 @@ _DEFAULTS = {
 }
 #: Units that Slurm prints behind numbers.
 _UNITS = {
-    "InactiveLimit": "sec",
-    "KillWait": "sec",
-    "MinJobAge": "sec",
-    "OverTimeLimit": "min",
-    "SlurmctldTimeout": "sec",
-    "SlurmdTimeout": "sec",
+    **dict.fromkeys(
+        (
+            *("AcctGatherNodeFreq", "BatchStartTimeout", "CompleteWait", "GroupUpdateTime", "HealthCheckInterval"),
+            *("InactiveLimit", "KillWait", "MessageTimeout", "MinJobAge", "ResumeTimeout", "SchedulerTimeSlice"),
+            *("SlurmctldTimeout", "SlurmdTimeout", "SuspendTimeout", "TCPTimeout", "UnkillableStepTimeout", "WaitTime"),
+        ),
+        "sec",
+    ),
+    **dict.fromkeys(("OverTimeLimit", "ResvOverRun"), "min"),
+    **dict.fromkeys(("ResumeRate", "SuspendRate"), "nodes/min"),
+    "EpilogMsgTime": "usec",
+    "VSizeFactor": "percent",
 }
+#: Keys with times that Slurm prints as days-hours:minutes:seconds.
+_TIMES = ("PreemptExemptTime", "PriorityCalcPeriod", "PriorityDecayHalfLife", "PriorityMaxAge")
 #: Keys of slurm.conf that hold secrets.
 _SECRET = frozenset({"accountingstoragepass", "jobcomppass"})
 
@@ -69,11 +80,14 @@ _SECRET = frozenset({"accountingstoragepass", "jobcomppass"})
 def show_config(view: View, clock: Clock) -> str:
     """Format the configuration in force."""
     config = view.config
-    known = {key.lower(): key for key in _DEFAULTS}
+    known = KNOWN_KEYS | {key.lower(): key for key in _DEFAULTS}
     values = dict(_DEFAULTS)
     for key, value in config.parameters.items():
         if key not in _SECRET and key != "nodeset":  # what it holds is in the lines of partitions
             values[known.get(key, key)] = plain(value) or NULL
+    for of_cpu, of_node in (("DefMemPerCPU", "DefMemPerNode"), ("MaxMemPerCPU", "MaxMemPerNode")):
+        if of_cpu in values and of_node.lower() not in config.parameters:
+            del values[of_node]  # of the two there is one line
     enforced = values["EnforcePartLimits"]
     is_any = FLAGS.get(enforced.lower())
     values["EnforcePartLimits"] = enforced.upper() if is_any is None else "ANY" if is_any else "NO"
@@ -86,6 +100,10 @@ def show_config(view: View, clock: Clock) -> str:
     for key, unit in _UNITS.items():
         if values.get(key, "").isdigit():
             values[key] += f" {unit}"
+    for key in _TIMES:
+        with suppress(ValueError):  # no time: shown as it is written
+            seconds = parse_time_seconds(values[key]) if key in values else None
+            values |= {} if seconds is None else {key: full_duration(seconds)}
     lines = [f"{key:<23} = {value}" for key, value in sorted(values.items(), key=lambda item: item[0].lower())]
     head = f"Configuration data as of {clock.moment(view.now)}\n"
     return head + "".join(f"{line}\n" for line in lines) + "\n" + ping(view)

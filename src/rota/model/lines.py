@@ -251,6 +251,8 @@ class NodeLine:
     features: tuple[str, ...]
     weight: int
     partitions: tuple[str, ...]
+    #: What all of it is billed, by the ``TRESBillingWeights`` of its partitions.
+    billing: int
     #: Ids of the jobs with an allocation on the node, ascending.
     jobs: tuple[int, ...]
     #: What the node's own system reports: load average, free memory, architecture and kernel; ``None`` and empty: it

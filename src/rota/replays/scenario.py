@@ -145,6 +145,13 @@ class Scenario:
         log, changed = transformed(log, changes)
         configured = plugin_types(machine, default)
         plugins = configured._replace(sched=scheduler or configured.sched, priority=priority or configured.priority)
+        # Only of a file that a cluster has or had: one that was made for a replay means what it says.
+        is_of_cluster = config is not None and any(map(machine.get, ("SlurmctldHost", "ControlMachine")))
+        if is_of_cluster and not (scheduler or machine.get("SchedulerType")):
+            how.report(
+                f"slurm.conf has no SchedulerType: {plugins.sched} decides, where Slurm would take sched/backfill: "
+                "choose with --scheduler"
+            )
         tree = read_tree(paths(associations), machine, warn, named=config is not None)
         warn([*idle(settings, plugins), *idle_limits(qos_settings, assoc_settings, machine)])
         how = replace(

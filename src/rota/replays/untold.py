@@ -33,6 +33,10 @@ def _consequences(config: ClusterConfig, qos: Collection[str]) -> Iterator[tuple
         yield "gres", "no job asks for GRES, so GPUs keep none waiting (ReqTRES or AllocTRES)"
     if any("MEMORY" in text.upper() for text in _selections(config)):
         yield "memory", "every job asks for the default memory (ReqMem or ReqTRES)"
+    if any(node.cpus_effective > 1 for node in nodes) and not config.get("SelectType").endswith("linear"):
+        yield "whole nodes", "jobs that had whole nodes (--exclusive) ask for what they named alone (AllocTRES)"
+    if len(nodes) > 1:
+        yield "most nodes", "jobs may be spread over more nodes than they had (AllocTRES or NNodes)"
     if len({node.features for node in nodes}) > 1:
         yield "constraint", "jobs run on nodes of any features (Constraints)"
     if len(config.partitions) > 1:

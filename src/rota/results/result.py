@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from rota.model.counts import counted
 from rota.results.notebook import html_table, load_pandas
 from rota.results.report import wording
 from rota.results.schedule import ReplayResult
@@ -123,7 +124,7 @@ class Result(ReplayResult):
         """Give the figures as ``rota replay`` prints them: label and text of each."""
         one, submitted = self.summary, len(self.schedule)
         rows = [
-            ("workload", f"{self.workload}, {self.machine_procs:,} processors"),
+            ("workload", f"{self.workload}, {counted(self.machine_procs, 'one processor', '{} processors')}"),
             ("policy", " ".join(part for part in (self.scheduler, self.priority, self.options) if part)),
             ("jobs", f"{one.jobs:,}" + (f" of {submitted:,}" if one.jobs != submitted else "")),
             ("mean wait", f"{one.mean_wait_s:,.0f} s"),
@@ -137,7 +138,8 @@ class Result(ReplayResult):
         recorded, both = self.schedule.recorded_wait, self.schedule.compared
         if recorded is not None and both.any():
             then, now = (float(waits[both].mean()) for waits in (recorded, self.schedule.wait))
-            rows[4:4] = [("  as recorded", f"{then:,.0f} s, here {now:,.0f} s, of {int(both.sum()):,} jobs")]
+            of = counted(int(both.sum()), "one job", "{} jobs")
+            rows[4:4] = [("  as recorded", f"{then:,.0f} s, here {now:,.0f} s, of {of}")]
         counts = [("refused", one.refused), ("not run to an end", one.unfinished)]
         rows[3:3] = [(name, f"{count:,}") for name, count in counts if count]
         return rows + [("plugin fault", f"{function}, {count:,} times") for function, count in one.faults.items()]

@@ -1,7 +1,9 @@
 """The format of ``sacctmgr dump``: a line for each record, ``Kind - 'name':Key=value:Key='value'``.
 
 ``Cluster`` comes first, after the lines of QOS that Slurm 25.05 and later write. ``Parent`` names the account to which
-the following accounts and users belong, and which has to be defined before. A quote within a value is a backtick.
+the following accounts and users belong, and which has to be defined before. A quote within a value is a backtick. What
+people write for ``sacctmgr load`` can have more: comments behind ``#``, a backslash at the end of a line that goes on
+in the next one, keys without a value, and changes of lists, ``QOS+=long``.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
     from rota.model import Association
 
 _LINE = re.compile(r"(?P<kind>\w+)\s*-\s*(?P<name>'[^']*'|\"[^\"]*\"|[^:'\"]+)\s*(?P<rest>.*)")
-_PAIR = re.compile(r":\s*(?P<key>\w+)\s*=\s*(?P<value>'[^']*'|\"[^\"]*\"|[^:'\"]*)")
+_PAIR = re.compile(r":\s*(?P<key>\w+)\s*(?P<change>[+-]?=)\s*(?P<value>'[^']*'|\"[^\"]*\"|[^:'\"]*)")
+#: What stands before a comment: a # within quotes begins none.
+_BEFORE_COMMENT = re.compile(r"(?:'[^']*'|\"[^\"]*\"|[^#'\"])*(?=#)")
 #: Slurm writes GrpTRES=gres/gpu:a100=4 without quotes, and cannot load it.
 _GRES_TYPE = re.compile(r":[\w.-]+=[^:'\"]*")
 _QUOTED = frozenset(
@@ -43,15 +47,13 @@ def read_dump(builder: TreeBuilder, text: str, path: Path) -> None:
         InputError: a line cannot be used; the message names line and key.
     """
     parent = "root"
-    for number, line in enumerate(text.split("\n"), start=1):
-        place, words = Place(path, number), line.strip()
-        if not words or words.startswith("#"):
-            continue
+    for number, words in _lines(text):
+        place = Place(path, number)
         kind, name, pairs = _parse(words, place)
         if kind == "Qos":
             qos = builder.add_qos(name)
-            for key, value in pairs:
-                builder.set_qos(qos, key, value, "=", place)
+            for key, change, value in pairs:
+                builder.set_qos(qos, key, value, change, place)
             continue
         if kind == "Cluster":
             one = builder.begin_cluster(name, place)
@@ -60,26 +62,43 @@ def read_dump(builder: TreeBuilder, text: str, path: Path) -> None:
         elif kind == "Parent":
             parent = builder.account(name, place, "Parent").account
             continue
+        elif kind == "Account" and name.lower() == "root":  # some files name what is there already
+            one = builder.account(name, place, "Account")
         elif kind == "Account":
             one = builder.add_account(name, parent, place)
         else:
-            one = builder.add_user(name, parent, dict(pairs).get("Partition", ""), place)
-        for key, value in pairs:
+            partition = next((value for key, _, value in reversed(pairs) if key == "Partition"), "")
+            one = builder.add_user(name, parent, partition, place)
+        for key, change, value in pairs:
             if key != "Partition":
-                builder.set_association(one, key, value, "=", place)
+                builder.set_association(one, key, value, change, place)
 
 
-def _parse(text: str, place: Place) -> tuple[str, str, list[tuple[str, str]]]:
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Give the lines that have something, without comments, joined where one goes on; with the number of the first."""
+    begun, words = 0, ""
+    for number, line in enumerate([*text.split("\n"), ""], start=1):
+        before = _BEFORE_COMMENT.match(line)
+        part = (line if before is None else before[0]).rstrip()
+        begun = begun or number
+        words += part.removesuffix("\\")
+        if not part.endswith("\\"):
+            if words.strip():
+                yield begun, words.strip()
+            begun, words = 0, ""
+
+
+def _parse(text: str, place: Place) -> tuple[str, str, list[tuple[str, str, str]]]:
     match = _LINE.fullmatch(text)
     kind = match["kind"].capitalize() if match else ""
     if match is None or kind not in {"Qos", "Cluster", "Parent", "Account", "User"}:
         raise place.error(f"{text[:60]!r} is none of QOS, Cluster, Parent, Account, User - 'name':Key=value…")
-    pairs: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str, str]] = []
     position, rest = 0, match["rest"]
     while position < len(rest):
-        gres_type = _GRES_TYPE.match(rest, position) if pairs and _is_cut(*pairs[-1]) else None
+        gres_type = _GRES_TYPE.match(rest, position) if pairs and _is_cut(*pairs[-1][::2]) else None
         if gres_type is not None:
-            pairs[-1] = (pairs[-1][0], pairs[-1][1] + gres_type[0])
+            pairs[-1] = (*pairs[-1][:2], pairs[-1][2] + gres_type[0])
             position = gres_type.end()
             continue
         pair = _PAIR.match(rest, position)
@@ -88,7 +107,9 @@ def _parse(text: str, place: Place) -> tuple[str, str, list[tuple[str, str]]]:
         key = find_key(pair["key"], QOS if kind == "Qos" else ASSOCIATION)
         if key is None:
             raise place.error("no key of sacctmgr", pair["key"])
-        pairs.append((key, _unquoted(pair["value"]).replace("`", "'")))
+        value = _unquoted(pair["value"])
+        if value:  # sacctmgr passes over keys without one
+            pairs.append((key, pair["change"], value.replace("`", "'")))
         position = pair.end()
     return kind, _unquoted(match["name"].strip()), pairs
 

@@ -97,8 +97,8 @@ def _doubts(builder: TreeBuilder, path: Path) -> list[str]:
     return [
         str(
             InputError(
-                f"QOS {', '.join(unknown)} have no priority here, since dumps do not hold it: "
-                "give what sacctmgr -P show qos prints as a second --associations file",
+                f"QOS {', '.join(unknown)} have no priority here, since no file defines them, as dumps before Slurm "
+                "25.05 do not: give what sacctmgr -P show qos prints as a second --associations file",
                 path=path,
             )
         )

@@ -67,12 +67,16 @@ def comments(lines: Sequence[str], *, wrapped: bool = False) -> list[str]:
     return found
 
 
+#: A whole number; programs that write fractions everywhere write 64.0.
+_WHOLE = r"([+-]?[0-9]{1,18})(?:\.0*)?"
+
+
 def header_int(header: Sequence[str], key: str, *, least: int, most: int = LATEST) -> int | None:
     """Read the first line ``; key: number`` with a number in these bounds; ``None`` if there is none.
 
     Remarks after the number are ignored. Logs write -1 for unknown.
     """
-    pattern = re.compile(rf"\s*;\s*{re.escape(key)}\s*:\s*([+-]?[0-9]{{1,18}})(?!\S)", re.IGNORECASE)
+    pattern = re.compile(rf"\s*;\s*{re.escape(key)}\s*:\s*{_WHOLE}(?!\S)", re.IGNORECASE)
     values = (int(match[1]) for line in header if (match := pattern.match(line)))
     return next((value for value in values if least <= value <= most), None)
 
@@ -113,10 +117,12 @@ def _problem(key: str, text: str, first: dict[str, str]) -> str:
     if key == "TimeZoneString":
         if _zone_of(value) is None:
             return f"{shown(value)} is no time zone that is known here: times of day are UTC's; see --time-zone"
-    elif re.fullmatch(r"[+-]?[0-9]{1,18}", value) is None or not least <= int(value) <= LATEST:
-        return f"{shown(text)} is no number from {least} to {LATEST}: it is passed over"
-    elif len(words) > 1 and words[1][0].isdigit():
-        return f"{shown(text)} are several numbers: {value} is taken"
+    elif (number := re.fullmatch(_WHOLE, value)) is None or not least <= int(number[1]) <= LATEST:
+        return f"{shown(text)} is no whole number from {least} to {LATEST}: it is passed over"
+    else:
+        value = number[1]
+        if len(words) > 1 and words[1][0].isdigit():
+            return f"{shown(text)} are several numbers: {value} is taken"
     known = first.setdefault(key, value)
     if known != value:
         return f"it was {known} before, which is taken, and not {value}"

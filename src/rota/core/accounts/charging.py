@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rota.accounting import AssociationTree
     from rota.core.job import Job
     from rota.core.state import ClusterState
-    from rota.model import JobSpec, Partition
+    from rota.model import JobSpec, Node, Partition
 
 #: Account of jobs that name none and whose users have no default account.
 DEFAULT_ACCOUNT = "default"
@@ -224,6 +224,16 @@ class Accounts:
             counts[BILLING] = billable(counts, self.tres, partition.billing_weights, self._largest)
             known = self._partition_tres[partition.name] = tuple(counts)
         return known
+
+    def node_billing(self, node: Node, partitions: Iterable[Partition]) -> int:
+        """Give what a whole node is billed: most by its partitions with weights; where none has some, its CPUs."""
+        weights = [one.billing_weights for one in partitions if one.billing_weights]
+        counts = [0.0] * len(self.tres)
+        counts[CPU], counts[MEM] = node.cpus, node.real_memory
+        if weights:
+            for position, count in self._gres_of(",".join(node.gres)):
+                counts[position] += count
+        return int(max(billable(counts, self.tres, one, self._largest) for one in weights or ({},)))
 
     # ---- usage ------------------------------------------------------------------------------------------------
 

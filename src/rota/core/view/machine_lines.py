@@ -57,8 +57,9 @@ def node_lines(cluster: Cluster) -> tuple[NodeLine, ...]:
             "RESERVED": reserved >> index & 1,
         }
         shown = tuple(name for name, is_set in flags.items() if is_set)
-        parts = tuple(part.name for part in state.partitions.values() if part.nodes >> index & 1)
-        lines.append(_node_line(node, allocated[index], shown, parts))
+        parts = [part for part in state.partitions.values() if part.nodes >> index & 1]
+        billing = cluster.accounts.node_billing(node, parts)
+        lines.append(_node_line(node, allocated[index], shown, tuple(part.name for part in parts), billing))
     return tuple(lines)
 
 
@@ -103,7 +104,9 @@ def gpus_by_node(cluster: Cluster, job: Job) -> dict[str, dict[str, tuple[int, .
     return found
 
 
-def _node_line(node: Node, allocated: _Allocated, flags: tuple[str, ...], partitions: tuple[str, ...]) -> NodeLine:
+def _node_line(
+    node: Node, allocated: _Allocated, flags: tuple[str, ...], partitions: tuple[str, ...], billing: int
+) -> NodeLine:
     base = "IDLE" if not allocated.running_cpus else "ALLOCATED" if allocated.running_cpus >= node.cpus else "MIXED"
     if node.state is NodeState.DOWN:
         base = "DOWN"
@@ -133,6 +136,7 @@ def _node_line(node: Node, allocated: _Allocated, flags: tuple[str, ...], partit
         comment=node.comment,
         extra=node.extra,
         partitions=partitions,
+        billing=billing,
         jobs=tuple(allocated.jobs),
     )
 

@@ -124,6 +124,9 @@ def _other_jobs(results: Sequence[ReplayResult], names: Sequence[str], inputs: S
     fields = dict.fromkeys(differing(known) if len(known) == len(results) else _in_schedules(results))
     if not fields:
         return ""
+    if "job number" in fields:  # and then every other field, of which the digests are of all jobs
+        beside = "there were others beside those of the figures, such as withdrawn ones"
+        return f"These runs are not of the same jobs: {beside}."
     told = [_example(field, results, names) for field in fields]
     return f"These runs are not of the same jobs, though these have the same numbers: {'; '.join(told)}."
 

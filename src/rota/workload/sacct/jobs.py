@@ -88,6 +88,8 @@ class Jobs:
 _TELL = {
     "gres": ("ReqTRES", "AllocTRES", "GPUs", "GRES of a node"),
     "memory": ("ReqTRES", "AllocTRES", "ReqMem", "memory of a node"),
+    "whole nodes": ("AllocTRES", "AllocCPUS"),
+    "most nodes": ("AllocTRES", "NNodes"),
     "constraint": ("Constraints",),
     "partition": ("Partition",),
     "qos": ("QOS",),
@@ -95,7 +97,7 @@ _TELL = {
 }
 
 
-def read_jobs(path: Path, zone: str) -> tuple[Jobs, list[str], frozenset[str]]:
+def read_jobs(path: Path, zone: str) -> tuple[list[Jobs], list[str], frozenset[str]]:
     """Read a file.
 
     Args:
@@ -103,7 +105,8 @@ def read_jobs(path: Path, zone: str) -> tuple[Jobs, list[str], frozenset[str]]:
         zone: Time zone of local times; empty: UTC.
 
     Returns:
-        The jobs, what its reader should know, and what the file does not tell of requests.
+        The jobs, by the files that were joined to it; what its reader should know; and what the file does not tell of
+        requests.
 
     Raises:
         InputError: the file cannot be read, a column is missing, or more than half of the lines are odd.
@@ -139,7 +142,9 @@ def read_jobs(path: Path, zone: str) -> tuple[Jobs, list[str], frozenset[str]]:
     notes += table.check_faults()
     if table.faults:
         jobs = jobs.take(~np.isin(np.arange(len(jobs)), [*table.faults]))
-    return jobs, notes, frozenset(what for what, columns in _TELL.items() if not has & {*columns})
+    part = np.searchsorted(table.joints, jobs.line)
+    parts = [jobs.take(part == one) for one in range(len(table.joints) + 1)] if table.joints else [jobs]
+    return parts, notes, frozenset(what for what, columns in _TELL.items() if not has & {*columns})
 
 
 def _texts(table: Table, column: str) -> NDArray[np.str_]:

@@ -59,7 +59,7 @@ def read_sacct(paths: Sequence[Path], time_zone: str = "") -> Workload:
         InputError: a file cannot be read, or a column, line or value is missing or wrong.
     """
     read = [read_jobs(path, time_zone) for path in paths]
-    jobs, others = _of_one_cluster(_current([one for one, _, _ in read]), paths[0])
+    jobs, others = _of_one_cluster(_current([one for parts, _, _ in read for one in parts]), paths[0])
     _sort_tasks(jobs)
     again = _number(jobs)
     jobs = jobs.take(np.lexsort((jobs.number, jobs.submit)))
@@ -181,7 +181,7 @@ def _sort_tasks(jobs: Jobs) -> None:
 
 
 def _number(jobs: Jobs) -> IntColumn:
-    """Number jobs that have no number, or that of another; give the numbers of the latter."""
+    """Number jobs that have no number, or that of another; give the new numbers of the latter."""
     _, first = np.unique(jobs.number, return_index=True)
     again = jobs.number >= 0
     again[first] = False
@@ -210,7 +210,7 @@ def _notes(jobs: Jobs, again: IntColumn) -> list[str]:
             "of their own here, which start when each can"
         )
     if len(again):
-        one = f"a line has the number of another job, {again[0]}: it is a job of its own"
-        several = "{} lines have the number of another job: each is a job of its own, the first of them "
-        notes.append(counted(len(again), one, f"{several}{again[0]}"))
+        one = f"a line has the number of another job: it is a job of its own, with the number {again[0]} here"
+        several = "{} lines have the number of another job: each is a job of its own, the first with the number "
+        notes.append(counted(len(again), one, f"{several}{again[0]} here"))
     return notes

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, compress
 from typing import TYPE_CHECKING
 
@@ -100,6 +100,8 @@ class Table:
     faults: dict[int, InputError] = field(default_factory=dict)
     #: What is wrong with lines that are no rows, in order.
     broken: list[InputError] = field(default_factory=list)
+    #: Lines at which the header comes again: several files were joined to one.
+    joints: Sequence[int] = ()
 
     def leave_out(self, row: int, column: str, problem: str) -> None:
         """Note that a job is to be left out because of one of its values."""
@@ -128,6 +130,10 @@ def read_table(path: Path) -> Table:
     text = read_bytes(path).decode("utf-8", errors="replace").removeprefix("\ufeff")
     delimiter = _delimiter(path, _first_line(text))
     lines, numbers = _filled(text.replace("\r\n", "\n").split("\n"))
+    joints = [number for number, line in zip(numbers, lines, strict=True) if line == lines[0]][1:] if lines else []
+    if joints:
+        is_kept = [True, *(line != lines[0] for line in lines[1:])]
+        lines, numbers = list(compress(lines, is_kept)), list(compress(numbers, is_kept))
     if len(lines) < 2:
         raise InputError(f"no jobs in it: only a header; {AGAIN}", path=path)
     divide = _quoted if delimiter in _CSV and '"' in text else _split
@@ -144,7 +150,7 @@ def read_table(path: Path) -> Table:
     columns: dict[str, Sequence[str]] = {
         name: texts[place] for place, name in reversed([*enumerate(names)]) if name is not None
     }
-    return _without_steps(Table(path, header, columns, numbers[1:], broken=broken))
+    return _without_steps(Table(path, header, columns, numbers[1:], broken=broken, joints=joints))
 
 
 def _filled(lines: list[str]) -> tuple[list[str], Sequence[int]]:
@@ -244,4 +250,4 @@ def _without_steps(table: Table) -> Table:
     if all(jobs):
         return table
     columns: dict[str, Sequence[str]] = {name: list(compress(texts, jobs)) for name, texts in table.columns.items()}
-    return Table(table.path, table.header, columns, list(compress(table.lines, jobs)), broken=table.broken)
+    return replace(table, columns=columns, lines=list(compress(table.lines, jobs)))
