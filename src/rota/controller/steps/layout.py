@@ -81,9 +81,18 @@ def lay_out(
         raise StepError("Requested node configuration is not available")
     counts = counts_of(request, allocation)
     _check_nodes(request, counts.least, list(everything))
-    if _choose(counts, _room(request, everything, {}, counts.tasks), {}) is None:
+    if all(0 < one.memory < request.mem_per_node for one in allocation):
+        raise StepError("Memory required by task is not available")
+    alone = gres.without_steps()
+    alone.check(request.gres or StepGres(), list(everything), counts, overcommit=request.overcommit)
+    room = _room(request, everything, {}, counts.tasks)
+    for one in allocation if not request.overcommit else ():
+        if one.memory and request.mem_per_cpu and one.node in room:
+            most = one.memory // (request.mem_per_cpu * (request.cpus_per_task or 1))
+            room[one.node] = min(room[one.node], most)
+    if _choose(counts, room, {}) is None:
         raise StepError("More processors requested than permitted")
-    found = _lay_out(request, counts, everything, {}, gres.without_steps())
+    found = _lay_out(request, counts, everything, {}, alone)
     if found is None:
         raise gres.insufficient(request.gres)
     if not request.overlap:
