@@ -24,7 +24,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
     [
         ("srun sleep 600", "0:15", "0:0"),
         ("srun bash -c 'exit 3'; sleep 1.1; srun sleep 600", "3:0", "3:0"),
-        ("srun bash -c 'trap \"exit 5\" TERM; touch up; sleep 600 & wait'", "5:0", "0:0"),
+        # The script stays until its step has ended.
+        ("trap : TERM; srun bash -c 'trap \"exit 5\" TERM; touch up; sleep 600 & wait' & wait; wait", "5:0", "0:0"),
     ],
 )
 def test_exit_codes_of_the_steps_of_a_job_that_is_cancelled(

@@ -131,3 +131,7 @@ def test_a_step_ends_at_its_own_time_limit(cluster: LiveCluster) -> None:
 )
 def test_bindings(text: str, local: int, gpus: tuple[int, ...] | None) -> None:
     assert read_gpu_binding(text).of_task((0, 1, 2, 3), local) == gpus
+
+
+def test_a_long_list_of_gpus_is_bounded() -> None:
+    assert len(read_gpu_binding("map_gpu:" + ",".join(["1*" + "9" * 5000] * 20_000)).numbers) == 4096

@@ -40,7 +40,7 @@ _QOS = ("", "normal", "high", "high", "part")
 _STEP = 10
 #: Of all users.
 _UID = 1000
-_DEPENDENCIES = ("after", "afterany", "afterok", "afternotok", "aftercorr")
+_DEPENDENCIES = ("after", "afterany", "afterok", "afternotok", "aftercorr", "afterburstbuffer")
 _SCHEDULER_PARAMETERS = (
     "bf_licenses",
     "bf_continue,bf_test_time=1000000,bf_yield_sleep=5000000",

@@ -26,12 +26,12 @@ _OPTIONS = [line.split() for line in (Path(__file__).parent / "data" / "options.
 #: What is refused by name.
 _REFUSED = {
     "sacct": "-B -I -K -c -f -i -k -x --env-vars",
-    "salloc": "-F --bb --bbf --container --cpu-freq --gid --gpu-bind --gpu-freq --reboot --tmp --uid",
-    "sbatch": "-F --bb --bbf --container --cpu-freq --export-file --gid --gpu-bind --gpu-freq --reboot --tmp",
+    "salloc": "-F --bb --bbf --container --cpu-freq --gid --gpu-freq --reboot --tmp --uid",
+    "sbatch": "-F --bb --bbf --container --cpu-freq --export-file --gid --gpu-freq --reboot --tmp",
     "scancel": "-i",
     "scontrol": "-u",
     "srun": "-E -Z --bb --bbf --bcast --bcast-exclude --container --cpu-freq --epilog "
-    "--gpu-bind --gpu-freq --het-group --prolog --reboot "
+    "--gpu-freq --het-group --prolog --reboot "
     "--resv-ports --send-libs --task-epilog --task-prolog --tmp",
 }
 _CLIENT = Client(user="root", uid=0, gid=0, host="h", work_dir="/", environment={}, umask=0o22, rlimits={})

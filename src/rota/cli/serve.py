@@ -259,7 +259,7 @@ async def _serve(settings: Settings, lock: int, ready: Callable[[list[str]], Non
         reports.lost()
     driver.start()
     post.start()
-    steps = Steps(driver, runs, clock, clients, database.facts())
+    steps = Steps(driver, clock, clients, database.facts(), runs.gpu_kinds)
     unclaimed = Unclaimed(driver, steps)
     cluster = Cluster(
         database=database,

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 #: The digits of the lists that two words have.
 _LISTS = {"map_gpu": r"\d*", "mask_gpu": r"(?:0x)?[\da-f]*"}
-#: Repetitions of one entry of a list count up to here.
-_MOST_TIMES = 4096
+#: Entries of a list count up to here, repeated ones each: no node has so many tasks.
+_MOST = 4096
 
 
 class GpuBinding(NamedTuple):
@@ -61,13 +61,14 @@ def read_gpu_binding(text: str) -> GpuBinding:
     """Read ``[verbose,]WORD[:LIST]``; a number that is none is 1, as with Slurm."""
     word, listed = _words(text)
     numbers = list[int]()
-    for item in listed:
+    for item in listed[:_MOST]:
         plain, _, times = item.partition("*")
         try:
             number = int(plain, 16 if word == "mask_gpu" else 10)
         except ValueError:
             number = 1
-        numbers += [number] * (min(int(times), _MOST_TIMES) if times.isdecimal() else 1)
+        repeated = min(int(times[:9]), _MOST - len(numbers)) if times.isdecimal() else 1
+        numbers += [number] * repeated
     return GpuBinding(word, tuple(numbers) or (1,))
 
 

@@ -7,6 +7,7 @@ not, like that of ``salloc``'s shell, has itself run again by the first process 
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,8 +24,9 @@ from rota.commands.srun import (
 from rota.commands.submission import quietness
 from rota.controller.allocations import Messages, allocate, allocation_spec, held, until_over_or_gone
 from rota.controller.run_environment import OWN_JOB, allocation_environment
-from rota.controller.steps.gres import GresError, check_gres, with_gres_of_job
-from rota.controller.steps.layout import NodesError, StepError, counts_of
+from rota.controller.steps.errors import GresError, NodesError, StepError
+from rota.controller.steps.gres import check_gres, with_gres_of_job
+from rota.controller.steps.layout import counts_of
 from rota.controller.steps.registry import KILLED
 from rota.controller.steps.spec import MPI_TYPES, read_programs, step_spec
 from rota.controller.submitting import RefusedError, client_of, host_name, telling_problems, with_host_files
@@ -36,7 +38,7 @@ from rota.model import JobState
 from rota.model.step import StepClient
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rota.commands.allocation import Allocation
     from rota.commands.srun import SrunLine
@@ -223,6 +225,18 @@ async def _programs(terminal: Terminal, line: SrunLine) -> str | None:
         raise RefusedError(f"error: Could not open multi_prog config file {path}") from None
 
 
+@contextmanager
+def _refusals(job: Job) -> Iterator[None]:
+    """Give a context in which a step may turn out to be impossible, which ``srun`` says."""
+    try:
+        yield
+    except NodesError as error:
+        raise RefusedError(*(f"error: {line}" for line in error.args)) from None
+    except StepError as error:
+        why = [f"error: {line}" for line in error.args] if isinstance(error, GresError) else []
+        raise RefusedError(*why, f"error: Unable to create step for job {job.job_id}: {error}") from None
+
+
 async def _step(
     cluster: Cluster, call: Call, terminal: Terminal, line: SrunLine, place: _Place, *, mpi: str, programs: str | None
 ) -> int | None:
@@ -243,7 +257,8 @@ async def _step(
     if problems:
         return 1
     names_gpus = "SLURM_GPUS" in call.environment or "gpus" in line.texts
-    request = with_gres_of_job(asked, place.run, counts, names_gpus=names_gpus)
+    with _refusals(place.job):
+        request = with_gres_of_job(asked, place.run, counts.tasks, (counts.least, counts.most), names_gpus=names_gpus)
 
     def busy(why: str) -> None:
         nonlocal told
@@ -254,13 +269,9 @@ async def _step(
 
     gone: asyncio.Future[None] = asyncio.ensure_future(terminal.closed())
     try:
-        check_gres(asked, counts, place.run, config.get("GresTypes"))
-        made = await cluster.steps.create(place.run, request, busy, gone, call)
-    except NodesError as error:
-        raise RefusedError(*(f"error: {line}" for line in error.args)) from None
-    except StepError as error:
-        why = [f"error: {line}" for line in error.args] if isinstance(error, GresError) else []
-        raise RefusedError(*why, f"error: Unable to create step for job {place.job.job_id}: {error}") from None
+        with _refusals(place.job):
+            check_gres(asked, counts.least, place.run, config.get("GresTypes"))
+            made = await cluster.steps.create(place.run, request, busy, gone, call)
     finally:
         gone.cancel()
         await asyncio.wait([gone])

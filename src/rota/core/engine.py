@@ -318,6 +318,11 @@ class Engine:
                 self.state.effects.append(Accepted(request_id=event.request_id))
 
     @property
+    def is_idle(self) -> bool:
+        """Whether no job runs."""
+        return not self.state.running.jobs
+
+    @property
     def wakeup(self) -> int | None:
         """When the driver has to send a `Tick`, Unix seconds: the next timer or time limit; ``None``: there is none."""
         timers, running = self.state.timers.heap, self.state.running.jobs

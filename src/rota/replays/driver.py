@@ -181,7 +181,7 @@ class ReplayDriver:
             if submit[place] < now:
                 now = submit[place]
             elif place == count and not followers and not limit_ends and not early_ends:
-                idle += not node_changes and not engine.state.running.jobs  # which end at their time limits
+                idle += not node_changes and engine.is_idle  # those that run end at their time limits
                 if now >= _NEVER or not self._row or idle > _IDLE_TICKS:
                     break
                 if looked != self._launches and not node_changes and not withdrawals:

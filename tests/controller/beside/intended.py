@@ -48,7 +48,6 @@ INTENDED = (
     Intended(_ANY, "sacct", "Priority", _ANY, _ANY, "the present one; in Slurm that of the submission"),
     Intended(_ANY, "sacct step", "SubmitLine", "srun .*", "", "the command lines of steps are not kept"),
     Intended(_ANY, "sacct step", "State", "CANCELLED by UID", "CANCELLED", "who has cancelled a step is not kept"),
-    Intended(_ANY, _JOBS, "Dependency|E", r"afterok:.\(failed\)", r"\(null\)", "those of ended jobs are not kept"),
     Intended("suspend resumed", _JOBS, "SuspendTime", r"\+0min", "None", "when a job was last resumed is not kept"),
     Intended("(requeue|node-failure) .*", "sacct", "Alloc.*", ".+", "0|", "a requeued job that waits has nothing"),
     # Memory is that of the whole job, whichever of its steps has had too much: its script and it have, too.
@@ -98,7 +97,6 @@ INTENDED = (
     Intended(_ANY, _QUEUED, "nice", r"42949\d+", r"-\d+", "a negative number is one"),
     Intended(_ANY, _QUEUED, "priority", "null", _ANY, "a job that is cancelled at once has one"),
     Intended("priority .*", _QUEUED, "nice", "null", "10", "kept for when the priority is computed again"),
-    Intended(_ANY, _QUEUED, "dependency", r".*afterok:.\(failed\).*", '""', "those of ended jobs are not kept"),
     Intended("array .*", _QUEUED, "eligible_time", "0", r"\+0min", "tasks become eligible as jobs do"),
     Intended("array-waiting .*", _QUEUED, "(start|end)_time", r"\+\d+min", _ANY, "only the next task is planned"),
     Intended("several-partitions .*", _QUEUED, "priority", _ANY, _ANY, "the highest of all partitions"),

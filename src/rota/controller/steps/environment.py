@@ -12,6 +12,8 @@ from rota.controller.steps.gres import NodeGres
 from rota.model.gres import GPU
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rota.commands.srun import StepRequest
     from rota.controller.steps.layout import Layout
 
@@ -28,7 +30,7 @@ _LEVEL = 3
 def step_environment(step_id: int, request: StepRequest, layout: Layout, umask: int) -> dict[str, str]:
     """Give the variables that all tasks of a step have."""
     tasks = str(len(layout.node_of_task))
-    per_node = counts_text(layout.tasks_by_node)
+    per_node = counts_text([len(each) for each in layout.tasks_of_nodes()])
     found = {
         "SLURM_DISTRIBUTION": request.distribution.named(layout.distribution),
         "SLURM_LAUNCH_NODE_IPADDR": "127.0.0.1",
@@ -62,33 +64,36 @@ def step_environment(step_id: int, request: StepRequest, layout: Layout, umask: 
     return found
 
 
-def node_environment(index: int, layout: Layout) -> dict[str, str]:
-    """Give the variables that the tasks on a node have."""
+def node_environment(index: int, layout: Layout, tasks: Sequence[int]) -> dict[str, str]:
+    """Give the variables that the tasks on a node have, which have these numbers."""
     node = layout.nodes[index]
-    tasks = [str(task) for task, place in enumerate(layout.node_of_task) if place == index]
     gpus = layout.gres[index].number(GPU)
     return {
         **({"SLURM_GPUS_ON_NODE": str(gpus)} if gpus else {}),
         "SLURMD_NODENAME": node,
         "SLURM_CPUS_ON_NODE": str(layout.cpus[index]),
-        "SLURM_GTIDS": ",".join(tasks),
+        "SLURM_GTIDS": ",".join(map(str, tasks)),
         "SLURM_NODEID": str(index),
         "SLURM_TOPOLOGY_ADDR": node,
     }
 
 
-def gpu_environment(request: StepRequest, layout: Layout, task: int) -> dict[str, str]:
-    """Give the variables about the GPUs that a task may use; nothing: it is not told of any."""
-    index = layout.node_of_task[task]
-    gpus, local = layout.gres[index].gpus, layout.node_of_task[:task].count(index)
-    own = _binding(request).of_task(gpus, local) if gpus else None
+def gpu_environment(gpus: Sequence[int], binding: GpuBinding, local: int) -> dict[str, str]:
+    """Give the variables about the GPUs that a task may use; nothing: it is not told of any.
+
+    Args:
+        gpus: Ids of the step's GPUs on the node of the task.
+        binding: How tasks share them.
+        local: Number of the task among those of the node.
+    """
+    own = binding.of_task(gpus, local) if gpus else None
     if own is None:
         return {}
     shown = ",".join(map(str, own))
     return {**visible_gpus(shown), "SLURM_STEP_GPUS": shown}
 
 
-def _binding(request: StepRequest) -> GpuBinding:
+def gpu_binding(request: StepRequest) -> GpuBinding:
     """Say how tasks share GPUs: as was said, or so that each has those that were asked for it."""
     if text := request.texts.get("gpu-bind"):
         return read_gpu_binding(text)

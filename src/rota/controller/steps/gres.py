@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.srun import StepGres
-from rota.controller.steps.layout import StepError
-from rota.controller.submitting import RefusedError
+from rota.controller.steps.errors import INVALID_GRES, GresError, NodesError, StepError
 from rota.model.gres import GPU
 from rota.model.tres import kinds_of_gres
 
@@ -21,21 +20,12 @@ if TYPE_CHECKING:
 
     from rota.commands.srun import StepRequest
     from rota.controller.run import Run
-    from rota.controller.steps.layout import Counts
     from rota.model import JobSpec
     from rota.model.step import StepRecord
 
 
-_INVALID = "Invalid generic resource (gres) specification"
 #: Options of a step that are about GPUs, and ask for none.
 _OF_GPUS = frozenset({"cpus-per-gpu", "gpus-per-socket", "ntasks-per-gpu"})
-
-
-class GresError(StepError):
-    """A step asks for GRES that its job does not have; each argument says why."""
-
-    def __str__(self) -> str:
-        return _INVALID
 
 
 class NodeGres(NamedTuple):
@@ -51,30 +41,33 @@ class NodeGres(NamedTuple):
         return sum(_matching(name, self.counts))
 
 
-def with_gres_of_job(request: StepRequest, run: Run, counts: Counts, *, names_gpus: bool) -> StepRequest:
+def with_gres_of_job(
+    request: StepRequest, run: Run, tasks: int, nodes: tuple[int, int], *, names_gpus: bool
+) -> StepRequest:
     """Let a step that names no GRES ask for those of its job; with tasks for each GPU it has as many as go with them.
 
     Args:
         request: What the step asks for.
         run: The run of its job.
-        counts: How many tasks it asks for, on how many nodes.
+        tasks: How many tasks it asks for.
+        nodes: The smallest and the largest number of nodes on which they are.
         names_gpus: Whether its job was given a number of GPUs, which may follow from that of its tasks else.
 
     Raises:
-        RefusedError: neither step nor job say how many GPUs, and the tasks are no multiple of those for each.
+        NodesError: neither step nor job say how many GPUs, and the tasks are no multiple of those for each.
     """
-    each, tasks = request.ntasks_per_gpu, counts.tasks
+    each, (least, most) = request.ntasks_per_gpu, nodes
     gres = request.gres or _asked_by(run.job.request)
     if not each:
         return replace(request, gres=gres)
     if request.gres is None and not (names_gpus and gres.total):
         if tasks % each:
-            raise RefusedError(f"error: {_INVALID}")
+            raise NodesError(INVALID_GRES)
         if gres.total:
             gres = replace(gres, total={GPU: tasks // each})
-    gpus = _count(gres.total) or _count(gres.per_node) * counts.most
-    most = max(tasks, each * gpus)
-    return replace(request, num_tasks=most, min_nodes=counts.least, max_nodes=counts.most, gres=gres)
+    gpus = _count(gres.total) or _count(gres.per_node) * most
+    tasks = max(tasks, each * gpus)
+    return replace(request, num_tasks=tasks, min_nodes=least, max_nodes=most, gres=gres)
 
 
 def _asked_by(job: JobSpec) -> StepGres:
@@ -100,22 +93,22 @@ def _count(counts: Mapping[str, int]) -> int:
     return sum(_matching(GPU, counts))
 
 
-def check_gres(request: StepRequest, counts: Counts, run: Run, known: str) -> None:
+def check_gres(request: StepRequest, least_nodes: int, run: Run, known: str) -> None:
     """Check that a job has the GRES that a step names.
 
     Args:
         request: What the step asks for.
-        counts: How many tasks it has, on how many nodes.
+        least_nodes: Smallest number of nodes that it has.
         run: The run of its job.
         known: Names of GRES that the cluster has: ``GresTypes`` of slurm.conf.
 
     Raises:
-        RefusedError: there is no GRES of a name.
+        NodesError: there is no GRES of a name.
         GresError: the job has too few, or none of that kind, or the step asks for fewer than it has nodes.
     """
     gres, job, has = request.gres or StepGres(), _asked_by(run.job.request), Counter[str]()
     if not {*map(_name, gres.kinds)} <= {*known.lower().split(","), *map(_name, job.kinds)}:
-        raise RefusedError(f"error: {_INVALID}")
+        raise NodesError(INVALID_GRES)
     for one in run.allocation:
         has.update(one.gres)
     if not has and (gres.kinds or _OF_GPUS & request.texts.keys()):
@@ -128,9 +121,9 @@ def check_gres(request: StepRequest, counts: Counts, run: Run, known: str) -> No
         of_job = sum(_matching(kind, job.total)) + sum(_matching(kind, job.per_task)) * run.job.request.num_tasks
         if 0 < of_job < number and number > has[_name(kind)]:
             raise GresError(f"Step requested gres={kind}:{number} is more than the job's gres={kind}:{of_job}")
-        if 0 < number < counts.least:
+        if 0 < number < least_nodes:
             asked = f"gres={kind}:{number}"
-            raise GresError(f"Step requested {asked} is less than the requested min nodes={counts.least}")
+            raise GresError(f"Step requested {asked} is less than the requested min nodes={least_nodes}")
     for kind, number in gres.per_node.items():
         each = _matching(kind, job.per_node)
         on_a_node = max(one.gres.get(_name(kind), 0) for one in run.allocation)
@@ -147,35 +140,51 @@ def _more(what: str, kind: str, number: int, most: int) -> str:
 
 
 class GresOfJob:
-    """The GRES of a running job, and which of them its steps leave free.
+    """The GRES of a running job, and which of them some of its steps leave free.
 
     Args:
-        run: The run of the job.
-        gpu_kinds: Gives the kind of each GPU of a node by its id.
-        steps: The steps that run.
+        counts: Their number on each node, by kind.
+        gpus: The kind of each GPU on each node, by its id, where these are known.
+        steps: The steps.
     """
 
-    def __init__(self, run: Run, gpu_kinds: Callable[[str], Mapping[int, str]], steps: Iterable[StepRecord]) -> None:
-        self._of = run, gpu_kinds
-        self._counts = {one.node: one.gres for one in run.allocation}
-        #: The kind of each GPU by its id.
-        self._gpus: dict[str, dict[int, str]] = {}
-        for node, devices in run.devices.items():
-            kinds = gpu_kinds(node)
-            self._gpus[node] = {gpu: kinds.get(gpu, GPU) for gpu in devices.gpus}
+    def __init__(
+        self,
+        counts: Mapping[str, Mapping[str, int]],
+        gpus: Mapping[str, Mapping[int, str]],
+        steps: Iterable[StepRecord] = (),
+    ) -> None:
+        self._counts, self._gpus = counts, gpus
         #: What steps hold, by node: the number of each kind, and GPUs.
         self._held: dict[str, Counter[str]] = {}
         self._held_ids: dict[str, set[int]] = {}
         for step in steps:
-            for node, text, ids in zip(step.nodes, step.gres, step.gpus, strict=False) if any(step.held) else ():
+            if not any(step.held) or not any(step.gres):
+                continue
+            for node, text, ids in zip(step.nodes, step.gres, step.gpus, strict=True):
                 held = self._held.setdefault(node, Counter())
                 for kind, number in kinds_of_gres(text).items():
                     held.update(dict.fromkeys({kind, _name(kind)}, number))
                 self._held_ids.setdefault(node, set()).update(ids)
 
-    def without_steps(self) -> GresOfJob:
-        """Give what there is when no step holds any."""
-        return GresOfJob(*self._of, ())
+    @classmethod
+    def of(cls, run: Run, gpu_kinds: Callable[[str], Mapping[int, str]]) -> GresOfJob:
+        """Give those of a run, none of which is held.
+
+        Args:
+            run: The run.
+            gpu_kinds: Gives the kind of each GPU of a node by its id.
+        """
+        gpus = {}
+        for node, devices in run.devices.items():
+            if devices.gpus:
+                kinds = gpu_kinds(node)
+                gpus[node] = {gpu: kinds.get(gpu, GPU) for gpu in devices.gpus}
+        return cls({one.node: one.gres for one in run.allocation}, gpus)
+
+    def beside(self, steps: Iterable[StepRecord]) -> GresOfJob:
+        """Give the same GRES, some of which steps hold."""
+        return GresOfJob(self._counts, self._gpus, steps)
 
     def free(self, kind: str, node: str, taken: Iterable[int] = ()) -> tuple[int, tuple[int, ...]]:
         """Give how many of a kind are free on a node and, of GPUs that are known, their ids.
@@ -186,12 +195,11 @@ class GresOfJob:
             taken: Ids of GPUs that are not to be counted.
         """
         counts, name = self._counts.get(node, {}), _name(kind)
-        held = self._held.get(node, Counter())
         every = self._gpus.get(node, {})
         if name != GPU or len(every) != counts.get(GPU, 0):
             key = kind if kind in counts else name
-            return max(counts.get(key, 0) - held[key], 0), ()
-        others = self._held_ids.get(node, set()).union(taken)
+            return max(counts.get(key, 0) - self._held.get(node, Counter())[key], 0), ()
+        others = {*self._held_ids.get(node, ()), *taken}
         ids = tuple(one for one in every if one not in others and kind in {GPU, every[one]})
         return len(ids), ids
 
@@ -206,7 +214,7 @@ class GresOfJob:
         each = [self.free(kind, node)[0] // number for kind, number in gres.per_task.items() if number]
         return min(each, default=None)
 
-    def check(self, gres: StepGres, nodes: Sequence[str], counts: Counts, *, overcommit: bool) -> None:
+    def check(self, gres: StepGres, nodes: Sequence[str], most_nodes: int, tasks: int) -> None:
         """Check that some node has enough for a task, and all together have about enough for all.
 
         As in Slurm, what is left of a node that has enough for one task counts for one more here.
@@ -214,19 +222,19 @@ class GresOfJob:
         Args:
             gres: What a step asks for.
             nodes: Names of the nodes of its job.
-            counts: How many tasks it has, on how many of them.
-            overcommit: Whether any number of tasks goes with a node.
+            most_nodes: On how many of them it may be.
+            tasks: How many tasks have to fit.
 
         Raises:
             GresError: none of them has enough for one.
             StepError: they have too few.
         """
-        room = [self.room(gres, node, counts.most) for node in nodes]
+        room = [self.room(gres, node, most_nodes) for node in nodes]
         if all(most == 0 for most in room):
             raise GresError
-        for kind, number in gres.per_task.items() if not overcommit else ():
+        for kind, number in gres.per_task.items():
             has = [self.free(kind, node)[0] for node in nodes]
-            if number and sum(-(-one // number) for one in has if one >= number) < counts.tasks:
+            if number and sum(-(-one // number) for one in has if one >= number) < tasks:
                 raise StepError("More processors requested than permitted")
 
     @staticmethod
@@ -242,11 +250,14 @@ class GresOfJob:
             nodes: Names of its nodes.
             tasks: Number of its tasks on each of them.
         """
+        kinds = sorted(gres.kinds)
+        if not kinds:
+            return [NodeGres({}, ())] * len(nodes)
         left = {} if gres.per_task else dict(gres.total)
         found = list[NodeGres]()
         for place, node in enumerate(nodes):
             counts, ids = dict[str, int](), list[int]()
-            for kind in sorted(gres.kinds):
+            for kind in kinds:
                 number, those = self.free(kind, node, ids)
                 wanted = gres.per_node.get(kind, 0) + gres.per_task.get(kind, 0) * tasks[place]
                 if left.get(kind):  # each node after this one gets one at least

@@ -14,25 +14,15 @@ from itertools import cycle
 from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.srun import StepGres
+from rota.controller.steps.errors import NodesError, StepBusyError, StepError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rota.commands.srun import StepRequest
     from rota.controller.steps.gres import GresOfJob, NodeGres
     from rota.model.lines import AllocationLine
-
-
-class StepError(Exception):
-    """A step that cannot be made; the text is Slurm's."""
-
-
-class NodesError(StepError):
-    """A step asks for nodes that it cannot have; each argument is a line."""
-
-
-class StepBusyError(StepError):
-    """A step that has to wait for others of its job."""
+    from rota.model.step import StepRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,25 +42,27 @@ class Layout:
     #: ``block``, ``cyclic``, ``plane`` or ``arbitrary``.
     distribution: str
 
-    @property
-    def tasks_by_node(self) -> tuple[int, ...]:
-        """The number of tasks on each node."""
-        return tuple(self.node_of_task.count(index) for index in range(len(self.nodes)))
+    def tasks_of_nodes(self) -> list[list[int]]:
+        """Give the numbers of the tasks on each node."""
+        found: list[list[int]] = [[] for _ in self.nodes]
+        for task, place in enumerate(self.node_of_task):
+            found[place].append(task)
+        return found
 
 
 def lay_out(
     request: StepRequest,
     allocation: Sequence[AllocationLine],
-    held: Mapping[str, int],
     gres: GresOfJob,
+    others: Sequence[StepRecord],
 ) -> Layout:
     """Lay out a step.
 
     Args:
         request: What it asks for.
         allocation: What its job has.
-        held: Processors by node that other steps hold.
-        gres: The GRES of its job, and what other steps hold of them.
+        gres: The GRES of its job.
+        others: The other steps that run in it.
 
     Raises:
         StepBusyError: there will be room when other steps have ended.
@@ -81,22 +73,16 @@ def lay_out(
         raise StepError("Requested node configuration is not available")
     counts = counts_of(request, allocation)
     _check_nodes(request, counts.least, list(everything))
-    if all(0 < one.memory < request.mem_per_node for one in allocation):
-        raise StepError("Memory required by task is not available")
-    alone = gres.without_steps()
-    alone.check(request.gres or StepGres(), list(everything), counts, overcommit=request.overcommit)
-    room = _room(request, everything, {}, counts.tasks)
-    for one in allocation if not request.overcommit else ():
-        if one.memory and request.mem_per_cpu and one.node in room:
-            most = one.memory // (request.mem_per_cpu * (request.cpus_per_task or 1))
-            room[one.node] = min(room[one.node], most)
-    if _choose(counts, room, {}) is None:
-        raise StepError("More processors requested than permitted")
-    found = _lay_out(request, counts, everything, {}, alone)
+    _check_memory(request, counts, allocation)
+    found = _lay_out(request, counts, everything, {}, gres)
     if found is None:
+        fitting = 0 if request.overcommit else counts.tasks
+        gres.check(request.gres or StepGres(), list(everything), counts.most, fitting)
+        if _choose(counts, _room(request, everything, {}, counts.tasks), {}) is None:
+            raise StepError("More processors requested than permitted")
         raise gres.insufficient(request.gres)
-    if not request.overlap:
-        found = _lay_out(request, counts, everything, held, gres)
+    if others and not request.overlap:
+        found = _lay_out(request, counts, everything, _held(others), gres.beside(others))
     if found is None:
         raise StepBusyError("Requested nodes are busy")
     return found
@@ -109,7 +95,7 @@ def _lay_out(
     cpus_per_task, tasks = request.cpus_per_task or 1, counts.tasks
     wanted = request.gres or StepGres()
     room = _room(request, everything, held, tasks)
-    for name in room:
+    for name in room if wanted.kinds else ():
         most = gres.room(wanted, name, counts.most)
         room[name] = room[name] if most is None else min(room[name], most)
     chosen = _choose(counts, room, held)
@@ -140,6 +126,15 @@ def _lay_out(
         cpus_per_task=cpus_per_task,
         distribution=_distribution(request, tasks, len(chosen)),
     )
+
+
+def _held(steps: Iterable[StepRecord]) -> dict[str, int]:
+    """Count the processors by node that steps hold."""
+    found: dict[str, int] = {}
+    for step in steps:
+        for node, count in zip(step.nodes, step.held, strict=False):
+            found[node] = found.get(node, 0) + count
+    return found
 
 
 class Counts(NamedTuple):
@@ -210,6 +205,21 @@ def _check_nodes(request: StepRequest, least: int, names: Sequence[str]) -> None
         )
 
 
+def _check_memory(request: StepRequest, counts: Counts, allocation: Sequence[AllocationLine]) -> None:
+    """Raise an error if a step asks for more memory than its job has; memory of 0 is not counted."""
+    if all(0 < one.memory < request.mem_per_node for one in allocation):
+        raise StepError("Memory required by task is not available")
+    if not request.mem_per_cpu or request.overcommit:
+        return
+    each = request.mem_per_cpu * (request.cpus_per_task or 1)
+    room = _room(request, {one.node: one.cpus for one in allocation}, {}, counts.tasks)
+    for one in allocation:
+        if one.memory and one.node in room:
+            room[one.node] = min(room[one.node], one.memory // each)
+    if _choose(counts, room, {}) is None:
+        raise StepError("More processors requested than permitted")
+
+
 def _room(request: StepRequest, everything: Mapping[str, int], held: Mapping[str, int], tasks: int) -> dict[str, int]:
     """Say for how many tasks there is room on each node."""
     skipped = {*list(everything)[: request.relative], *request.excluded_nodes}
@@ -233,18 +243,20 @@ def _choose(counts: Counts, room: Mapping[str, int], held: Mapping[str, int]) ->
     required = counts.required
     if any(not room.get(name) for name in required):
         return None
-    others = [name for name in sorted(room, key=lambda name: bool(held.get(name))) if room[name]]
-    for order in (
-        others,
-        sorted(others, key=lambda name: -room[name]),
-    ):  # the second where the first ones are too small
-        chosen = list(required)
+    others = [name for name in room if room[name] and name not in required]
+    unused_first = sorted(others, key=lambda name: bool(held.get(name)))
+    largest_first = sorted(others, key=lambda name: -room[name])  # where the first ones are too small
+    for order in (unused_first, largest_first):
+        chosen, total = list(required), sum(room[name] for name in required)
         for name in order:
-            enough = (counts.packs or bool(required)) and sum(room[one] for one in chosen) >= counts.tasks
-            if name not in required and len(chosen) < (counts.least if enough else counts.most):
-                chosen.append(name)
-        if len(chosen) >= counts.least and sum(room[one] for one in chosen) >= counts.tasks:
-            return sorted(chosen, key=list(room).index)
+            enough = (counts.packs or bool(required)) and total >= counts.tasks
+            if len(chosen) >= (counts.least if enough else counts.most):
+                break
+            chosen.append(name)
+            total += room[name]
+        if len(chosen) >= counts.least and total >= counts.tasks:
+            among = set(chosen)
+            return [name for name in room if name in among]
     return None
 
 

@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rota.controller.command_names import Process
+from rota.controller.steps.errors import StepBusyError, StepError
 from rota.controller.steps.gres import GresOfJob
-from rota.controller.steps.layout import StepBusyError, StepError, lay_out
+from rota.controller.steps.layout import lay_out
 from rota.core import events as ev
 from rota.core.effects import JobFinished, RunRequeued
 from rota.model import JobState
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from rota.commands.srun import StepRequest
     from rota.controller.clock import ClusterClock
     from rota.controller.driver import LiveDriver
-    from rota.controller.live_runs import LiveRuns
     from rota.controller.run import Run
     from rota.controller.steps.clients import StepClients
     from rota.controller.steps.layout import Layout
@@ -57,24 +57,24 @@ class Steps:
 
     Args:
         driver: The driver, which records them.
-        runs: The runs of the jobs.
         clock: The cluster's clock.
         clients: Those who run them.
         facts: What is written down: among it, which commands have steps.
+        gpu_kinds: Gives the kind of each GPU of a node by its id.
     """
 
     def __init__(
         self,
         driver: LiveDriver,
-        runs: LiveRuns,
         clock: ClusterClock,
         clients: StepClients,
         facts: Mapping[str, str],
+        gpu_kinds: Callable[[str], Mapping[int, str]],
     ) -> None:
         self._driver = driver
-        self._runs = runs
         self._clock = clock
         self._clients = clients
+        self._gpu_kinds = gpu_kinds
         #: The commands of the steps of running jobs, if they can ask again; and of these the steps that run, and for
         #: which nobody has come yet.
         self._commands: dict[_Key, str] = {}
@@ -188,14 +188,9 @@ class Steps:
 
     def _lay_out(self, job: Job, request: StepRequest, run: Run, spared: StepRecord | None) -> Layout:
         """Lay out a step beside those that run, but for one that is spared."""
-        view = self._driver.engine.view
         others = [step for step in job.steps if step.end_time is None and step is not spared]
-        held: dict[str, int] = {}
-        for step in others:
-            for node, count in zip(step.nodes, step.held, strict=False):
-                held[node] = held.get(node, 0) + count
-        gres = GresOfJob(run, self._runs.gpu_kinds, others)
-        return lay_out(request, view.allocation(job.job_id), held, gres)
+        allocation = self._driver.engine.view.allocation(job.job_id)
+        return lay_out(request, allocation, GresOfJob.of(run, self._gpu_kinds), others)
 
     def _step_of(self, job: Job, command: str) -> StepRecord | None:
         """Give the step of a job that was made for a command, and runs; ``None``: there is none."""

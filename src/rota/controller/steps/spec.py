@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rota.commands.script_environment import exported
 from rota.commands.submission import join_path, quietness
 from rota.controller.run_environment import OWN_JOB, VISIBLE, expand, run_environment
-from rota.controller.steps.environment import gpu_environment, node_environment, step_environment
+from rota.controller.steps.environment import gpu_binding, gpu_environment, node_environment, step_environment
 from rota.model.bounds import MOST_NODES, count_numbers, quoted
 
 if TYPE_CHECKING:
@@ -80,17 +80,19 @@ def step_spec(
     env = {**environment, **of_job, **step_environment(int(step.step_id), request, layout, call.umask)}
     if OWN_JOB in call.environment and "distribution" not in texts:
         env.pop("SLURM_DISTRIBUTION", None)
+    tasks_of_nodes, binding = layout.tasks_of_nodes(), gpu_binding(request)
+    local_ids = {task: local for each in tasks_of_nodes for local, task in enumerate(each)}
     tasks = [
         {
-            "node": layout.node_of_task[task],
+            "node": node,
             "env": {
                 "SLURM_PROCID": str(task),
-                "SLURM_LOCALID": str(layout.node_of_task[:task].count(layout.node_of_task[task])),
-                **gpu_environment(request, layout, task),
+                "SLURM_LOCALID": str(local_ids[task]),
+                **gpu_environment(layout.gres[node].gpus, binding, local_ids[task]),
             },
             **({"argv": list(programs[task])} if programs else {}),
         }
-        for task in range(len(layout.node_of_task))
+        for task, node in enumerate(layout.node_of_task)
     ]
     files = _Files(run, step.step_id, layout, (call.work_dir, join_path(call.work_dir, texts.get("chdir", ""))))
     stdout = files.output(texts.get("output", ""))
@@ -100,7 +102,7 @@ def step_spec(
         "step": int(step.step_id),
         "argv": list(request.argv),
         "env": env,
-        "nodes": [node_environment(index, layout) for index in range(len(layout.nodes))],
+        "nodes": [node_environment(index, layout, each) for index, each in enumerate(tasks_of_nodes)],
         "tasks": tasks,
         "cwd": files.directory,
         "stdin": files.input(texts.get("input", "")),
