@@ -133,6 +133,7 @@ def test_exported_variables() -> None:
     assert {name: some[name] for name in ("B", "C")} == {"B": "2", "C": "3"}
     assert "A" not in some
     assert _submit("--export=ALL,A=9", "x", **outer).submission.environment["A"] == "9"
+    assert "" not in _submit("--export==5", "x", **outer).submission.environment  # a job with it could not start
     nothing = _submit("--export=NONE", "x", **outer).submission.environment
     assert not {"HOME", "A"} & nothing.keys()  # what a login gives is added where it runs
     assert nothing["SLURM_GET_USER_ENV"] == some["SLURM_GET_USER_ENV"] == "1"

@@ -19,7 +19,7 @@ _CONF = """
 ClusterName=rig
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
-NodeName=n[1-2] CPUs=4
+NodeName=n[1-2] CPUs=4 RealMemory=4000
 PartitionName=debug Nodes=ALL Default=YES
 """
 
@@ -258,3 +258,48 @@ def test_steps_are_immediate_for_so_many_seconds(cluster: LiveCluster) -> None:
     busy = [line for line in done.stderr.splitlines() if "step" in line]
     assert [line.partition(": Requested")[2] for line in busy[:2]] == [" nodes are busy"] * 2
     assert not any("disabled" in line for line in busy)
+
+
+@pytest.mark.parametrize(
+    ("variables", "command", "said"),
+    [
+        # As 22.05.8 said: an option outranks a variable that it excludes.
+        ({"SLURM_MEM_PER_CPU": "50"}, "srun --mem=200 squeue -h -O minmemory", "200M"),
+        ({"SLURM_MEM_PER_NODE": "50"}, "srun --mem-per-cpu=200 squeue -h -O minmemory", "200M"),
+        ({"SALLOC_MEM_PER_CPU": "50"}, "salloc -Q --mem=200 squeue -h -O minmemory", "200M"),
+        # Outside of a job these count as well, and one that only a job sets does not.
+        ({"SLURM_NTASKS": "3"}, "srun printenv SLURM_STEP_TASKS_PER_NODE", "3"),
+        ({"SLURM_NPROCS": "2"}, "srun printenv SLURM_STEP_TASKS_PER_NODE", "2"),
+        ({"SLURM_NTASKS_PER_NODE": "2"}, "srun -N2 printenv SLURM_STEP_TASKS_PER_NODE", "2(x2)"),
+        ({"SLURM_NTASKS": "3"}, "srun -n1 printenv SLURM_STEP_TASKS_PER_NODE", "1"),
+        ({"SLURM_JOB_NUM_NODES": "2"}, "srun printenv SLURM_STEP_TASKS_PER_NODE", "1(x2)"),
+        ({"SLURM_NNODES": "2"}, "srun printenv SLURM_STEP_TASKS_PER_NODE", "1"),
+        ({"A": "5", "SLURM_EXPORT_ENV": ""}, "srun /bin/sh -c 'echo A=$A'", "A="),
+        ({"A": "5"}, "srun --export= /bin/sh -c 'echo A=$A'", "A="),
+        ({"A": "5"}, "srun --export==7,A /bin/sh -c 'echo A=$A'", "A=5"),
+    ],
+)
+def test_options_and_variables_together(
+    cluster: LiveCluster, variables: dict[str, str], command: str, said: str
+) -> None:
+    done = cluster.run(*shlex.split(command), environment=variables)
+    assert said in done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("variables", "command", "what"),
+    [
+        ({}, "srun --gpus-per-task=1 true", "--gpus-per-task"),
+        ({}, "salloc --gpus-per-task=1 true", "--gpus-per-task"),
+        ({}, "sbatch --ntasks-per-node=2 --wrap=true", "--ntasks-per-node"),
+        ({"SLURM_JOB_ID": "1", "SLURM_GPUS_PER_TASK": "1"}, "srun true", "SLURM_GPUS_PER_TASK"),
+    ],
+)
+def test_tasks_of_gpus_exclude_gpus_of_tasks(
+    cluster: LiveCluster, variables: dict[str, str], command: str, what: str
+) -> None:
+    """As 22.05.8 said, in a job of ``--gpus-per-task`` too."""
+    name, *words = command.split()
+    done = cluster.run(name, "--ntasks-per-gpu=1", "-n2", *words, environment=variables, check=False)
+    why = f"fatal: {what} is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU\n"
+    assert (done.returncode, done.stderr) == (1, f"{name}: {why}")

@@ -52,6 +52,34 @@ def test_a_job_of_a_type_gets_that_type(cluster: LiveCluster) -> None:
     assert done.stdout.split() == ["3:0,2,3", "1:2", "1:0"]
 
 
+@pytest.mark.parametrize(
+    ("job", "step", "tasks"),
+    [
+        ("--gpus=4", "-n3 --gpus=2 --ntasks-per-gpu=2", 4),
+        ("--gpus=4", "-n4 --gpus=1 --ntasks-per-gpu=1", 4),
+        ("--gres=gpu:4", "-n1 --gpus-per-node=1 --ntasks-per-gpu=2", 2),
+        ("--ntasks-per-gpu=2", "-n2", 2),
+    ],
+)
+def test_as_many_tasks_as_go_with_the_gpus(cluster: LiveCluster, job: str, step: str, tasks: int) -> None:
+    """As Slurm 22.05.8; without a number of GPUs the step has as many as go with its tasks."""
+    done = cluster.run("salloc", "-Q", "-N1", "-n4", *job.split(), "srun", *step.split(), "printenv", "SLURM_NTASKS")
+    assert done.stdout.split() == [str(tasks)] * tasks
+
+
+def test_a_step_has_no_more_memory_than_its_job(cluster: LiveCluster) -> None:
+    command = "for n in 400 401; do srun -n1 --mem=$n echo $n; done; srun --mem-per-cpu=101 true"
+    done = cluster.run("salloc", "-Q", "-N1", "-n4", "--mem=400", "bash", "-c", command, check=False)
+    assert (done.returncode, done.stdout) == (1, "400\n")
+    said = [line.partition(": error: ")[2].partition(": ")[2] for line in done.stderr.splitlines()]
+    assert said == ["Memory required by task is not available", "More processors requested than permitted"]
+
+
+def test_the_time_limit_of_a_step_may_exceed_that_of_its_job(cluster: LiveCluster) -> None:
+    done = cluster.run("salloc", "-Q", "-n1", "-t", "3", "srun", "-t", "5", "squeue", "-hs", "-o", "%i %l")
+    assert ".0 5:00\n" in done.stdout
+
+
 def test_what_a_step_has_outlives_the_controller(tmp_path: Path) -> None:
     out, go = tmp_path / "out", tmp_path / "go"
     first = _SAY.replace("sleep {}", f"until [ -e {go} ]; do sleep 0.1; done")

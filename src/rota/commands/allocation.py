@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rota.commands.mail_options import mail_options
 from rota.commands.option_error import OptionError
@@ -18,6 +18,7 @@ from rota.commands.submission import (
     check_for_oneself,
     check_loudness,
     join_path,
+    merged,
     warning_of,
 )
 from rota.commands.unused_values import number_as_text
@@ -98,11 +99,7 @@ def read_salloc(words: Sequence[str], environment: Mapping[str, str], uid: int =
     """
     given = parse_options(words, TABLE, LETTERS)
     check_for_one_component(given.rest[:1])
-    fields: dict[str, Any] = {}
-    texts: dict[str, str] = {}
-    for one in (*options_of(environment, OF_SALLOC, TABLE), given):
-        fields |= one.fields
-        texts |= one.texts
+    fields, texts = merged((*options_of(environment, OF_SALLOC, TABLE), given))
     check_for_oneself(texts, uid)
     check_loudness(texts)
     for option in _NOT_DONE:

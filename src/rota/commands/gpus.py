@@ -6,15 +6,19 @@ determine the number of tasks or, if no GPUs are asked for, that of GPUs. GPUs f
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rota.commands.option_error import FAILURE, OptionError, WordedError
 from rota.commands.option_values import no_gres
 from rota.model.tres import gres_counts
 
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
 
 def settle_gpus(fields: dict[str, Any]) -> None:
     """Replace the options by GRES, and derive numbers of nodes, tasks and processors from them."""
+    check_tasks_of_gpus(fields)
     job, task, node = (fields.pop(name, "") for name in ("gpus", "gpus_per_task", "gpus_per_node"))
     gres = fields.get("gres", "")
     listed = ",".join(item for item in gres.split(",") if item.partition(":")[0] == "gpu")
@@ -34,7 +38,7 @@ def settle_gpus(fields: dict[str, Any]) -> None:
     if job and most:  # there is a GPU of each type on each node
         fields["max_nodes"] = max(min(most, *(gres_counts(item)["gpu"] for item in job.split(","))), least)
     if "ntasks_per_gpu" in fields:
-        per_job = _settle_tasks_of_gpus(fields, per_job, per_task, per_node)
+        per_job = _settle_tasks_of_gpus(fields, per_job, per_node)
     if per_task:
         _settle_tasks(fields, per_job, per_task)
     if per_job and per_node:
@@ -57,6 +61,25 @@ def settle_gpus(fields: dict[str, Any]) -> None:
     if "cpus_per_gpu" in fields and "cpus_per_task" in fields:
         worded = no_gres("--cpus-per-gpu is mutually exclusive with --cpus-per-task")
         raise OptionError("--cpus-per-gpu", "--cpus-per-task is there too: give one of them", worded=worded)
+
+
+def check_tasks_of_gpus(fields: Mapping[str, Any], of_variables: Collection[str] = ()) -> None:
+    """Check that what excludes ``--ntasks-per-gpu`` is not there beside it.
+
+    Args:
+        fields: The fields of a request, or of a step.
+        of_variables: Long names of the options that come from variables.
+
+    Raises:
+        OptionError: there are both.
+    """
+    for field in ("gpus_per_task", "ntasks_per_node") if "ntasks_per_gpu" in fields else ():
+        if field in fields:
+            option = field.replace("_", "-")
+            name = f"SLURM_{field.upper()}" if option in of_variables else f"--{option}"
+            words = f"fatal: {name} is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU"
+            own = f"{name} is there too: give one of them"
+            raise OptionError("--ntasks-per-gpu", own, worded=WordedError(words, status=FAILURE))
 
 
 def _settle_sockets(fields: dict[str, Any], *, others: bool) -> int:
@@ -92,12 +115,9 @@ def _settle_tasks(fields: dict[str, Any], per_job: int, per_task: int) -> None:
     fields["num_tasks"] = tasks
 
 
-def _settle_tasks_of_gpus(fields: dict[str, Any], per_job: int, per_task: int, per_node: int) -> int:
+def _settle_tasks_of_gpus(fields: dict[str, Any], per_job: int, per_node: int) -> int:
     """Determine the number of tasks from that of GPUs or, without GPUs, the reverse; give the GPUs of the whole job."""
     each, tasks, nodes = fields["ntasks_per_gpu"], fields.get("num_tasks", 0), fields.get("min_nodes", 0)
-    if per_task or "ntasks_per_node" in fields:
-        other = "--gpus-per-task" if per_task else "--ntasks-per-node"
-        raise OptionError("--ntasks-per-gpu", f"{other} is there too: give one of them")
     if not (per_job or per_node):
         if not (tasks or fields.get("max_nodes")):
             missing = "--ntasks-per-tres needs either a GRES GPU specification or a node/ntask specification"

@@ -125,7 +125,8 @@ def exported(text: str, environment: Mapping[str, str], *, slurm: bool = False) 
         if item.upper() == "ALL":
             chosen = {name: value for name, value in environment.items() if slurm or _is_users(name)} | chosen
         elif equals:
-            chosen[name] = value
+            if name:  # no program can have a variable without a name
+                chosen[name] = value
         elif name in environment:
             chosen[name] = environment[name]
     return chosen

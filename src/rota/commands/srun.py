@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rota.commands.allocation import immediate_seconds
 from rota.commands.distribution import Distribution, read_distribution
+from rota.commands.gpus import check_tasks_of_gpus
 from rota.commands.option_error import OptionError, Problem
 from rota.commands.option_values import not_supported, number_of, warning_of_allocation
 from rota.commands.sbatch import options_of, parse_options
 from rota.commands.sbatch_options import OPTIONS, SHORT, Flag, Option, in_order
-from rota.commands.submission import ScriptError, check_for_one_component, check_for_oneself, check_loudness
+from rota.commands.submission import ScriptError, check_for_one_component, check_for_oneself, check_loudness, merged
 from rota.commands.unused_values import accelerator_binding, cpu_binding, number_as_text
 from rota.config.hostlist import hosts_in_order
 from rota.model.tres import kinds_of_gres
@@ -166,6 +167,9 @@ OF_JOBS = {
     "SLURM_WAIT4SWITCH": "wait4switch",
     "SLURM_WCKEY": "wckey",
 }
+#: Those for ``srun`` that starts a job; this one only a job sets.
+_OF_JOBS_ALONE = {**_OF_STEPS, **OF_JOBS}
+del _OF_JOBS_ALONE["SLURM_NNODES"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,6 +220,9 @@ class StepRequest:
     #: ``None``: it asks for none by name, and gets what its job asked for.
     gres: StepGres | None = None
     ntasks_per_gpu: int = 0
+    #: Memory on each node and of each processor, MiB; 0: as much as the job has.
+    mem_per_node: int = 0
+    mem_per_cpu: int = 0
     #: Seconds.
     time_limit: int = 0
     #: The texts of all options by long name.
@@ -250,20 +257,16 @@ def read_srun(words: Sequence[str], environment: Mapping[str, str], uid: int = 0
     """
     given = parse_options(words, TABLE, LETTERS)
     check_for_one_component(given.rest)
-    variables = _OF_STEPS if within else {**_OF_JOBS_ALONE, **OF_JOBS}
+    variables = _OF_STEPS if within else _OF_JOBS_ALONE
     if (size := environment.get("SLURM_DIST_PLANESIZE")) and environment.get("SLURM_DISTRIBUTION") == "plane":
         environment = {**environment, "SLURM_DISTRIBUTION": f"plane={size}"}
-    sources = [*options_of(environment, variables, TABLE), given]
-    fields: dict[str, Any] = {}
-    texts: dict[str, str] = {}
-    for one in sources:
-        fields |= one.fields
-        texts |= one.texts
+    fields, texts = merged((*options_of(environment, variables, TABLE), given))
     check_for_oneself(texts, uid)
     check_loudness(texts)
     for option in _NOT_DONE:
         if option in texts:
             raise OptionError(f"--{option}", "is not supported by rota", Problem.VALUE)
+    check_tasks_of_gpus(fields, texts.keys() - given.texts.keys())
     if fields.get("arbitrary") and (within or texts.get("nodelist")):  # else it is no request for a job
         _settle_places(fields, texts, given)
     return SrunLine(given._replace(fields=fields, texts=texts), given)
@@ -310,12 +313,6 @@ def _places(texts: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(hosts_in_order(named)) if named else ()
 
 
-#: What a job sets for its steps, like the number of tasks, is nothing for another job.
-_OF_JOBS_ALONE = {
-    name: option for name, option in _OF_STEPS.items() if option not in {"ntasks", "nodes", "ntasks-per-node"}
-}
-
-
 def step_request(line: SrunLine) -> StepRequest:
     """Make the request of a step."""
     fields, texts, given = line.options.fields, line.texts, line.given.texts
@@ -344,6 +341,8 @@ def step_request(line: SrunLine) -> StepRequest:
         immediate=immediate_seconds(texts),
         gres=_step_gres(fields, texts),
         ntasks_per_gpu=fields.get("ntasks_per_gpu", 0),
+        mem_per_node=max(fields.get("mem_per_node", 0), 0),
+        mem_per_cpu=max(fields.get("mem_per_cpu", 0), 0),
         time_limit=fields.get("time_limit") or 0,
         texts=texts,
     )

@@ -149,7 +149,7 @@ def read_submission(
     if directives:
         sources += [_of_directive(words, table) for words in _directives(script, path)]
         sources += options_of(client.environment, OF_SBATCH, table)
-    fields, texts = _merge([*sources, line.options])
+    fields, texts = merged([*sources, line.options])
     check_for_oneself(texts, client.uid)
     if problem := next((f"--{option}" for option in texts if option in _NOT_DONE), None):
         raise OptionError(problem, "is not supported by rota")
@@ -327,7 +327,7 @@ def _of_directive(words: Sequence[str], table: Mapping[str, Option | Flag]) -> O
     return options
 
 
-def _merge(sources: Iterable[Options]) -> tuple[dict[str, Any], dict[str, str]]:
+def merged(sources: Iterable[Options]) -> tuple[dict[str, Any], dict[str, str]]:
     """Put options together; later ones count more."""
     fields: dict[str, Any] = {}
     texts: dict[str, str] = {}

@@ -243,21 +243,22 @@ async def _step(
     """Make a step and let the client run it."""
     config, asked = cluster.driver.engine.view.config, step_request(line)
     allocation = cluster.driver.engine.view.allocation(place.job.job_id)
-    if OWN_JOB in call.environment:  # of a range of nodes it has those of its job, and its time is that of the job
+    if OWN_JOB in call.environment:  # of a range of nodes it has those of its job, and what that has of time and memory
         nodes = len(allocation)
-        asked = replace(asked, min_nodes=nodes, max_nodes=nodes, time_limit=0)
-    with _refusals(place.job):
-        request = with_gres_of_job(asked, place.run)
+        asked = replace(asked, min_nodes=nodes, max_nodes=nodes, time_limit=0, mem_per_node=0, mem_per_cpu=0)
     quiet = "quiet" in line.texts
     told = False
     problems = contradictions(line.texts)
     for problem in problems:
         terminal.error(f"srun: error: {problem}\n")
-    counts = counts_of(request, allocation)
+    counts = counts_of(asked, allocation)
     for warning in counts.warnings:  # with --quiet, too
         terminal.error(f"srun: {warning}\n")
     if problems:
         return 1
+    names_gpus = "SLURM_GPUS" in call.environment or "gpus" in line.texts
+    with _refusals(place.job):
+        request = with_gres_of_job(asked, place.run, counts.tasks, (counts.least, counts.most), names_gpus=names_gpus)
 
     def busy(why: str) -> None:
         nonlocal told

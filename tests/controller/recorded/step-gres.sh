@@ -57,4 +57,11 @@ done <<'O'
 -N1 -n4 --gpus=4;-n2 --exact --gpus=2 --gpu-bind=map_gpu:1,0|-n2 --exact --gpus=2 --gpu-bind=mask_gpu:0xc,4
 -N1 -n4 --gpus=4;-n4 --exact --gpu-bind=single:2|-n2 --exact --gpu-bind=closest
 -N1 -n4 --gpus=4;-n3 --exact --gpus-per-task=1 --gpu-bind=closest|-n1 --gpu-bind=map_gpu:x
+-N1 -n4 --gpus=4;-n3 --gpus=2 --ntasks-per-gpu=2|-n1 --exact --gpus=2 --ntasks-per-gpu=1|-n2 --gpus-per-task=1 --ntasks-per-gpu=1
+-N1 -n8 --gres=gpu:4;-n3 --gres=gpu:2 --ntasks-per-gpu=2|-n1 --gpus-per-node=1 --ntasks-per-gpu=2|-n1 --ntasks-per-gpu=2
+-n4 --ntasks-per-gpu=2;-n2|-n3|-n1 --exact --gpus=1
+-N2 -n4 --ntasks-per-gpu=2 --gpus=2;-n1|-n3|-n1 --gpus=1
+-N1 -n4 --gpus-per-task=1;-n2 --ntasks-per-gpu=1
+-N1 -n4 --gres=gpu:3;-n4 --gpus-per-task=1|-n2 --gpus-per-task=2|-n1 --gpus-per-task=4|-n2 --gpus-per-task=3
+-N1 -n4 --mem=400;-n1 --mem=401|-n4 --mem-per-cpu=101|-n1 --exact --mem=400
 O

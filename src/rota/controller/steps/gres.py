@@ -41,21 +41,33 @@ class NodeGres(NamedTuple):
         return sum(_matching(name, self.counts))
 
 
-def with_gres_of_job(request: StepRequest, run: Run) -> StepRequest:
-    """Let a step that names no GRES ask for those of its job; tasks for each GPU determine how many it has then.
+def with_gres_of_job(
+    request: StepRequest, run: Run, tasks: int, nodes: tuple[int, int], *, names_gpus: bool
+) -> StepRequest:
+    """Let a step that names no GRES ask for those of its job; with tasks for each GPU it has as many as go with them.
+
+    Args:
+        request: What the step asks for.
+        run: The run of its job.
+        tasks: How many tasks it asks for.
+        nodes: The smallest and the largest number of nodes on which they are.
+        names_gpus: Whether its job was given a number of GPUs, which may follow from that of its tasks else.
 
     Raises:
-        NodesError: the number of tasks is no multiple of those for each GPU.
+        NodesError: neither step nor job say how many GPUs, and the tasks are no multiple of those for each.
     """
-    job, tasks, each = run.job.request, request.num_tasks, request.ntasks_per_gpu
-    of_job = _asked_by(job)
-    if each and "gpus" not in request.texts:
+    each, (least, most) = request.ntasks_per_gpu, nodes
+    gres = request.gres or _asked_by(run.job.request)
+    if not each:
+        return replace(request, gres=gres)
+    if request.gres is None and not (names_gpus and gres.total):
         if tasks % each:
             raise NodesError(INVALID_GRES)
-        nodes = request.max_nodes or len(run.allocation)
-        gpus = _count(of_job.total) or (0 if request.gres else _count(of_job.per_node) * nodes)
-        tasks = each * gpus or tasks
-    return replace(request, num_tasks=tasks, gres=request.gres or of_job)
+        if gres.total:
+            gres = replace(gres, total={GPU: tasks // each})
+    gpus = _count(gres.total) or _count(gres.per_node) * most
+    tasks = max(tasks, each * gpus)
+    return replace(request, num_tasks=tasks, min_nodes=least, max_nodes=most, gres=gres)
 
 
 def _asked_by(job: JobSpec) -> StepGres:
@@ -201,6 +213,29 @@ class GresOfJob:
                 return 0
         each = [self.free(kind, node)[0] // number for kind, number in gres.per_task.items() if number]
         return min(each, default=None)
+
+    def check(self, gres: StepGres, nodes: Sequence[str], most_nodes: int, tasks: int) -> None:
+        """Check that some node has enough for a task, and all together have about enough for all.
+
+        As in Slurm, what is left of a node that has enough for one task counts for one more here.
+
+        Args:
+            gres: What a step asks for.
+            nodes: Names of the nodes of its job.
+            most_nodes: On how many of them it may be.
+            tasks: How many tasks have to fit.
+
+        Raises:
+            GresError: none of them has enough for one.
+            StepError: they have too few.
+        """
+        room = [self.room(gres, node, most_nodes) for node in nodes]
+        if all(most == 0 for most in room):
+            raise GresError
+        for kind, number in gres.per_task.items():
+            has = [self.free(kind, node)[0] for node in nodes]
+            if number and sum(-(-one // number) for one in has if one >= number) < tasks:
+                raise StepError("More processors requested than permitted")
 
     @staticmethod
     def insufficient(gres: StepGres | None) -> StepError:

@@ -73,8 +73,11 @@ def lay_out(
         raise StepError("Requested node configuration is not available")
     counts = counts_of(request, allocation)
     _check_nodes(request, counts.least, list(everything))
+    _check_memory(request, counts, allocation)
     found = _lay_out(request, counts, everything, {}, gres)
     if found is None:
+        fitting = 0 if request.overcommit else counts.tasks
+        gres.check(request.gres or StepGres(), list(everything), counts.most, fitting)
         if _choose(counts, _room(request, everything, {}, counts.tasks), {}) is None:
             raise StepError("More processors requested than permitted")
         raise gres.insufficient(request.gres)
@@ -200,6 +203,21 @@ def _check_nodes(request: StepRequest, least: int, names: Sequence[str]) -> None
             f"--relative and {asked} option incompatible with count of allocated nodes "
             f"({request.relative}+{least}>{in_job})"
         )
+
+
+def _check_memory(request: StepRequest, counts: Counts, allocation: Sequence[AllocationLine]) -> None:
+    """Raise an error if a step asks for more memory than its job has; memory of 0 is not counted."""
+    if all(0 < one.memory < request.mem_per_node for one in allocation):
+        raise StepError("Memory required by task is not available")
+    if not request.mem_per_cpu or request.overcommit:
+        return
+    each = request.mem_per_cpu * (request.cpus_per_task or 1)
+    room = _room(request, {one.node: one.cpus for one in allocation}, {}, counts.tasks)
+    for one in allocation:
+        if one.memory and one.node in room:
+            room[one.node] = min(room[one.node], one.memory // each)
+    if _choose(counts, room, {}) is None:
+        raise StepError("More processors requested than permitted")
 
 
 def _room(request: StepRequest, everything: Mapping[str, int], held: Mapping[str, int], tasks: int) -> dict[str, int]:

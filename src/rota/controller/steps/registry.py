@@ -170,7 +170,7 @@ class Steps:
                 held=layout.held,
                 gres=tuple(gres_text(one.counts) for one in layout.gres),
                 gpus=tuple(one.gpus for one in layout.gres),
-                time_limit=_limit(request, found),
+                time_limit=request.time_limit or None,
                 start_time=self._clock.now(),
             )
             key = job_id, restart_count, step_id
@@ -307,8 +307,3 @@ def _process(command: str) -> Process:
 
 def _fact(key: _Key) -> str:
     return _FACT + ".".join(map(str, key))
-
-
-def _limit(request: StepRequest, job: Job) -> int | None:
-    """Give the time limit of a step; ``None``: its job ends before."""
-    return request.time_limit if 0 < request.time_limit < job.time_limit else None

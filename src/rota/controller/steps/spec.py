@@ -63,7 +63,7 @@ def step_spec(
     """
     texts = request.texts
     environment = {name: value for name, value in call.environment.items() if name not in _NOT_HANDED_ON}
-    if texts.get("export"):
+    if "export" in texts:
         environment = exported(texts["export"], environment, slurm=True)
     of_job = run_environment(run, *cluster)
     if run.gpus_on_first_node:  # a step has GPUs of its own, or none
