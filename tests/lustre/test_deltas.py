@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.lustre.counters import Activity, Counter, Increase, JobStats
-from rota.lustre.deltas import MISSED_READINGS, Deltas
+from rota.lustre.deltas import Deltas
+from rota.lustre.entries import MISSED_READINGS
 from rota.lustre.job_stats import Findings, JobStatsParser
 
 if TYPE_CHECKING:

@@ -73,7 +73,7 @@ def test_what_is_forgotten_is_not_there_after_a_restart(tmp_path: Path) -> None:
     for step in range(5):
         server.holds(5, job=7 if step == 0 else 8)
         server.feed.read(BEGIN + 10 * step, lambda some, changes: writer.write(some, BEGIN, changes))
-    assert [job for _, job in writer.remembered().jobs] == ["8"]
+    assert [key.job_id for key in writer.remembered().jobs] == ["8"]
     writer.close()
 
 

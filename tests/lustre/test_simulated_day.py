@@ -259,7 +259,7 @@ class Day:
     def kill(self) -> None:
         """It has read something, and not written it."""
         self.show()
-        self.read_one(self.feeds[self.dice.randrange(3)], self.now(0))
+        self.read_one(self.feeds[self.dice.randrange(len(self.feeds))], self.now(0))
         self.step += 1
         self.restart()
 

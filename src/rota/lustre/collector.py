@@ -17,7 +17,7 @@ from rota.lustre.counters import Changes
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rota.lustre.counters import Activity, Seen, Standing
+    from rota.lustre.counters import Activity, EntryKey, Seen, Standing
     from rota.lustre.deltas import Counted
     from rota.lustre.store import Writer, Written
 
@@ -139,7 +139,7 @@ class Collector:
         self._changed = Condition()
         self._waiting: list[Activity] = []
         self._targets: dict[str, Seen] = {}
-        self._jobs: dict[tuple[str, str], Standing | None] = {}
+        self._jobs: dict[EntryKey, Standing | None] = {}
         self.feeds = [FeedState(feed.name) for feed in feeds]
         self.writing = WriteState()
         self._writing = Thread(target=self._write_all, name="write")
