@@ -43,6 +43,8 @@ class Reading(NamedTuple):
     remarks: Sequence[str] = ()
     #: Of the bad lines the first, and what is wrong with it.
     bad_line: str = ""
+    #: Entries of which something was not read, and is not known.
+    unread: int = 0
 
 
 class Feed(Protocol):
@@ -73,6 +75,8 @@ class FeedState:
     bad_lines: int = 0
     #: One of them, of the last reading that had any.
     bad_line: str = ""
+    #: Entries of which something was not read, and is not known.
+    unread: int = 0
     #: Of the last reading.
     jobs: int = 0
     counters: int = 0
@@ -191,6 +195,7 @@ class Collector:
             state.readings += 1
             state.jobs, state.counters, state.untracked = found.jobs, found.counters, found.untracked
             state.bad_lines += found.bad_lines
+            state.unread += found.unread
             if found.bad_line and not state.bad_line:  # later ones are counted
                 self._report(found.bad_line)
             state.bad_line = found.bad_line or state.bad_line

@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING
 
 from rota.lustre.counters import Activity, Changes, EntryKey, Increase, Seen
 from rota.lustre.entries import Entry, Look, Target, pairs
-from rota.lustre.metrics import operation
+from rota.lustre.metrics import UNREAD, operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -158,8 +158,8 @@ class Deltas:
         self._remembered -= len(gone)
         return gone
 
-    def end_whole(self, look: Look) -> Iterator[EntryKey]:
-        """Note that all entries were read; forget which were missing too often, and tell which these are."""
+    def end_whole(self, look: Look) -> Iterator[tuple[EntryKey, Activity | None]]:
+        """Note that all entries were read; forget those that were missing too often, and tell which, and what is unread."""
         target = look.target
         target.note_whole(look.source, look.at)
         if not look.is_owner:
@@ -168,13 +168,14 @@ class Deltas:
             target.whole = max(look.at, target.whole or 0)
             target.begin(look.at)
         since = look.at - max(_PATIENCE, 2 * target.pause)
-        for job_id, replaced, _ in list(target.missing(since, look.at, is_alone=look.is_alone)):
+        for job_id, replaced, entry in list(target.missing(since, look.at, is_alone=look.is_alone)):
             if replaced is None:
                 del target.entries[job_id]
             else:
                 del target.replaced[job_id, replaced]
             self._remembered -= 1
-            yield EntryKey(look.name, job_id, replaced)
+            is_unread = replaced is None and entry.is_at_work
+            yield EntryKey(look.name, job_id, replaced), _unread(look.name, job_id, entry) if is_unread else None
 
     def count(self, job: JobStats, look: Look) -> tuple[dict[EntryKey, Standing], Activity | None]:
         """Count an entry. Give what has to be remembered of it, if that has changed, and what was done."""
@@ -222,10 +223,11 @@ class Deltas:
         target.entries[sys.intern(job.job_id)] = entry
         changes = entry.advance(job, look, names, numbers)
         target.newest = max(target.newest, job.snapshot_time or 0)
+        changed[EntryKey(look.name, job.job_id)] = entry.standing
         if is_first:
             entry.unsure = job.damaged
-        changed[EntryKey(look.name, job.job_id)] = entry.standing
-        return changed, None if is_first or not changes or not any(changes) else _activity(job, look, entry, changes)
+            return changed, None if target.whole is None else _unread(look.name, job.job_id, entry)
+        return changed, _activity(job, look, entry, changes) if changes and any(changes) else None
 
     def _flatten(self, job: JobStats) -> tuple[tuple[str, ...], array[int]]:
         """Tell the operations of an entry, and samples and total of each, in turn."""
@@ -248,6 +250,8 @@ class Turn:
         self._at = at
         self._counted = counted
         self._begun: dict[str, Look] = {}
+        #: Entries of which something was not read, and is not known.
+        self.unread = 0
 
     @property
     def untracked(self) -> int:
@@ -278,11 +282,15 @@ class Turn:
                 break
         with self._deltas.lock:
             forgotten: dict[EntryKey, Standing | None] = {}
+            unread: list[Activity] = []
             for name, is_whole in findings.targets.items():
                 look = self._look(name, looks)
                 if is_whole:
-                    forgotten |= dict.fromkeys(self._deltas.end_whole(look))
-            self._counted([], Changes({name: look.target.seen_at for name, look in looks.items()}, forgotten))
+                    for key, activity in self._deltas.end_whole(look):
+                        forgotten[key] = None
+                        unread += filter(None, [activity])
+            self.unread += len(unread)
+            self._counted(unread, Changes({name: look.target.seen_at for name, look in looks.items()}, forgotten))
 
     def begin_anew(self, names: Iterable[str]) -> None:
         """Forget all that is known of targets, none of which was read yet."""
@@ -308,6 +316,7 @@ class Turn:
                     changed |= of
                     if activity is not None:
                         activities.append(activity)
+                        self.unread += UNREAD in activity.increases
             finally:
                 if changed:
                     seen = {name: looks[name].target.seen_at for name in {key.target for key in changed}}
@@ -328,4 +337,11 @@ def _activity(job: JobStats, look: Look, entry: Entry, changes: array[int]) -> A
         for name, (samples, total) in zip(entry.names, pairs(changes), strict=True)
         if samples or total
     }
+    if entry.unread:
+        increases[UNREAD], entry.unread = Increase(1, 0), False
     return Activity(look.name, job.job_id, entry.begin, entry.seen, increases)
+
+
+def _unread(target: str, job_id: str, entry: Entry) -> Activity:
+    """Name what nobody knows of an entry, at its last reading."""
+    return Activity(target, job_id, min(entry.begin, entry.seen - 1), entry.seen, {UNREAD: Increase(1, 0)})

@@ -23,12 +23,17 @@ MISSED_READINGS = 3
 #: Seconds for which it is remembered nevertheless, if its `start_time` tells it from one that was made anew: a source
 #: that is behind may come back. Lustre itself keeps entries of idle jobs as long.
 KEPT = 600.0
+#: Seconds: an entry that was idle for so long may have been removed by Lustre for that, and nothing is missing.
+_IDLE = KEPT - 60.0
 
 
 class Entry:
     """What is known of one job on one target."""
 
-    __slots__ = ("begin", "names", "numbers", "seen", "shown", "snapshot_time", "source", "start_time", "unsure")
+    __slots__ = (
+        "begin", "grown", "names", "numbers", "seen", "shown", "snapshot_time", "source", "start_time", "unread",
+        "unsure",
+    )  # fmt: skip
 
     def __init__(self, begin: float) -> None:
         #: Operations; and of each, in turn, samples and total.
@@ -44,6 +49,10 @@ class Entry:
         self.seen = self.begin = begin
         #: The last reading that had it, even if it was behind another.
         self.shown = begin
+        #: The last reading in which it had more than before.
+        self.grown = begin
+        #: Whether something was done since it was last told that nobody read.
+        self.unread = False
 
     def advance(self, job: JobStats, look: Look, names: tuple[str, ...], numbers: array[int]) -> array[int] | None:
         """Take over what was read, and tell by how much it is more, in the order of the names that are then known.
@@ -61,6 +70,7 @@ class Entry:
         if changes is None:
             if age == 0 or (is_second and self.source == look.source):
                 return None
+            self.unread = self.unread or self.is_at_work
             self.names, self.numbers, self.unsure = names, numbers, False
             changes = numbers
         self.start_time = self.start_time if job.start_time is None else job.start_time
@@ -69,9 +79,16 @@ class Entry:
             self.begin, self.seen = self.seen, look.at
         elif self.source != look.source:
             self.begin = min(self.begin, self.seen - 1)  # another source has seen it in this very moment
+        if any(changes):
+            self.grown = look.at
         if age > 0 or any(changes):
             self.source = look.source
         return changes
+
+    @property
+    def is_at_work(self) -> bool:
+        """Tell whether it may have counted more after its last reading: it did not just expire."""
+        return self.seen - self.grown < _IDLE
 
     @property
     def standing(self) -> Standing:
@@ -87,6 +104,7 @@ class Entry:
         entry = Entry(self.seen)
         # Another source may have seen this one in this very moment.
         entry.begin = self.begin if self.source == look.source else min(self.begin, self.seen - 1)
+        entry.unread = self.is_at_work
         return entry
 
     def restore(self, standing: Standing) -> None:
@@ -217,8 +235,13 @@ class Look(NamedTuple):
         return active < EPOCH or active > self.newest - KEPT
 
     def is_older(self, job: JobStats) -> bool:
-        """Tell whether an entry was there before the target was first read, and was missed then."""
+        """Tell whether an entry was there before the target was first read, and was missed then.
+
+        It is not missed in so many readings: then the server's clock is behind.
+        """
         first = self.target.first
+        if len(self.target.wholes.get(self.source, ())) == MISSED_READINGS:
+            return False
         return job.start_time is not None and first is not None and EPOCH < job.start_time < first
 
 
