@@ -20,6 +20,7 @@ from rota.lustre.counters import Changes
 from rota.lustre.deltas import Deltas
 from rota.lustre.feed import SourceFeed
 from rota.lustre.job_ids import to_text
+from rota.lustre.measures import NOT_KNOWN
 from rota.lustre.metrics import operation
 from rota.lustre.output import SourceError
 from rota.lustre.query import Question, ask
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 #: Seconds between two readings.
 STEP = 60
+#: Steps after which an entry that is gone is forgotten, wherever it was read, in spite of outages.
+SURELY_GONE = 25
 #: Seconds that the simulated log is younger than it was: in 1996 there was no Lustre.
 YOUNGER = 950_000_000
 #: What is compared: bytes, and how often.
@@ -73,9 +76,12 @@ class Day:
         steps: How many readings.
         form: That of the texts.
         apart: Seconds by which the clock of the second server is ahead of that of the first.
+        has_copy: Whether there is a second reader of all targets, a step behind.
     """
 
-    def __init__(self, folder: Path, seed: int, steps: int, form: str = "2.16", apart: float = 0.0) -> None:
+    def __init__(
+        self, folder: Path, seed: int, steps: int, form: str = "2.16", apart: float = 0.0, *, has_copy: bool = True
+    ) -> None:
         path = bundled("KTH-SP2")
         assert path is not None
         recorded = RecordedJobs(read_workload(path))
@@ -94,7 +100,7 @@ class Day:
         #: Until when servers are down, and sources are, by step.
         self.down: dict[str, int] = {}
         #: By source, what it has at the moment.
-        self.shown: dict[str, dict[str, list[JobStats]]] = {"oss0": {}, "oss1": {}, "copy": {}}
+        self.shown: dict[str, dict[str, list[JobStats]]] = {"oss0": {}, "oss1": {}} | ({"copy": {}} if has_copy else {})
         #: What was read; and what was also written by the service.
         self.read: dict[_Made, _Counted] = {}
         self.kept: dict[_Made, _Counted] = {}
@@ -103,6 +109,8 @@ class Day:
         self.first: set[str] = set()
         #: What there was when an entry was made anew, and until now of the others.
         self.final: dict[_Made, _Counted] = {}
+        #: In which step that was.
+        self.noted: dict[_Made, int] = {}
         #: The reader's clock less the servers'.
         self.ahead = 0.0
         self.start()
@@ -183,7 +191,7 @@ class Day:
             server: {target: of for target, of in entries.items() if self.server[target] == server}
             for server in ("oss0", "oss1")
         }
-        self.shown = {**shown, "copy": copied}
+        self.shown = {**shown, "copy": copied} if "copy" in self.shown else shown
         for name, targets in self.shown.items():
             folder = self.folder / name
             for old in folder.glob("*") if folder.is_dir() else ():
@@ -218,7 +226,8 @@ class Day:
         """Note what entries have at some time."""
         for entry in entries:
             assert entry.start_time is not None
-            self.final[target, entry.job_id, entry.start_time + younger] = counters(entry)
+            made = (target, entry.job_id, entry.start_time + younger)
+            self.final[made], self.noted[made] = counters(entry), self.step
 
     def end_outages(self) -> None:
         self.down = {name: until for name, until in self.down.items() if until > self.step}
@@ -248,7 +257,7 @@ class Day:
 
     def unreadable(self) -> None:
         """A source cannot be read for some time, though its server is well."""
-        self.down[self.dice.choice(["oss0", "oss1", "copy"])] = self.step + self.dice.randrange(1, 10)
+        self.down[self.dice.choice(list(self.shown))] = self.step + self.dice.randrange(1, 10)
 
     def restart(self) -> None:
         """The service is ended, and started again some time later."""
@@ -274,6 +283,19 @@ class Day:
     def unknown(self) -> dict[str, Sums[str]]:
         """Give by job what entries counted after they were last read."""
         return _by_job((made, of, self.kept.get(made, {})) for made, of in self.final.items())
+
+    def to_be_named(self) -> set[str]:
+        """Give the jobs with an entry that was read, counted more then, and has been gone for long enough."""
+        return {
+            made[1]
+            for made, of in self.final.items()
+            if made in self.kept and of != self.kept[made] and self.noted[made] < self.step - SURELY_GONE
+        }
+
+    def named(self) -> set[str]:
+        """Give the jobs of which the store says that something is not known."""
+        with Reader(self.folder / "store").look() as look:
+            return set(ask(look, Question(0, self.now(86400), (NOT_KNOWN,), "job")).labels)
 
     def expected(self) -> dict[str, Sums[str]]:
         """Give by job what was read: the last counters that were kept of each entry, less those at the beginning."""

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 READ, WRITE = "read_bytes", "write_bytes"
 #: Microseconds that the same requests took: never counted beside them.
 LATENCIES = frozenset({"read", "write"})
-#: No operation of Lustre: how often something of a job was not read, and is not known, as its entry was made anew or went
-#: while the job may have been at work.
+#: No operation of Lustre: how often something of a job was not read, and is not known, as its entry went or was made
+#: anew while the job may have been at work.
 UNREAD = "unread"
 #: What is not metadata.
 DATA = LATENCIES | {READ, WRITE, UNREAD}
