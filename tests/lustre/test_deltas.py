@@ -127,6 +127,15 @@ def test_an_entry_that_goes_while_it_is_at_work_is_named() -> None:
     assert reader.unread == ["busy"]
 
 
+def test_a_clock_that_is_set_forward_makes_no_entry_idle() -> None:
+    reader = Reader()
+    reader.read(entry(start=1.0, open=5))
+    reader.now += 3600
+    assert reader.read(entry(start=1.0, open=5)) == []
+    assert reader.read(entry(start=2.0, open=7)) == [("a", {"open": 7})]
+    assert reader.unread == ["a"]
+
+
 def test_an_entry_that_was_made_at_another_time_is_another_whatever_the_clocks_say() -> None:
     """That of a server that takes a target over is behind; and the one before is shown once more."""
     reader = Reader()

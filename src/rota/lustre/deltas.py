@@ -159,7 +159,10 @@ class Deltas:
         return gone
 
     def end_whole(self, look: Look) -> Iterator[tuple[EntryKey, Activity | None]]:
-        """Note that all entries were read; forget those that were missing too often, and tell which, and what is unread."""
+        """Note that all entries were read; forget what was missing too often, and tell what is unread of it.
+
+        A replaced one was told when it was replaced.
+        """
         target = look.target
         target.note_whole(look.source, look.at)
         if not look.is_owner:

@@ -25,13 +25,15 @@ MISSED_READINGS = 3
 KEPT = 600.0
 #: Seconds: an entry that was idle for so long may have been removed by Lustre for that, and nothing is missing.
 _IDLE = KEPT - 60.0
+#: Seconds between two readings, at most.
+_LONGEST_STEP = 60.0
 
 
 class Entry:
     """What is known of one job on one target."""
 
     __slots__ = (
-        "begin", "grown", "names", "numbers", "seen", "shown", "snapshot_time", "source", "start_time", "unread",
+        "begin", "idle", "names", "numbers", "seen", "shown", "snapshot_time", "source", "start_time", "unread",
         "unsure",
     )  # fmt: skip
 
@@ -49,8 +51,8 @@ class Entry:
         self.seen = self.begin = begin
         #: The last reading that had it, even if it was behind another.
         self.shown = begin
-        #: The last reading in which it had more than before.
-        self.grown = begin
+        #: Seconds in which readings showed that it did nothing.
+        self.idle = 0.0
         #: Whether something was done since it was last told that nobody read.
         self.unread = False
 
@@ -65,7 +67,7 @@ class Entry:
             age = 1 if look.is_owner else -1
         if age < 0:
             return None
-        is_second = self.seen >= look.at
+        before, is_second = self.seen, self.seen >= look.at
         changes = self._grow(job, names, numbers)
         if changes is None:
             if age == 0 or (is_second and self.source == look.source):
@@ -79,8 +81,8 @@ class Entry:
             self.begin, self.seen = self.seen, look.at
         elif self.source != look.source:
             self.begin = min(self.begin, self.seen - 1)  # another source has seen it in this very moment
-        if any(changes):
-            self.grown = look.at
+        # A clock that was set forward, or a time in which nothing was read, shows nothing.
+        self.idle = 0.0 if any(changes) else self.idle + min(max(look.at - before, 0.0), _LONGEST_STEP)
         if age > 0 or any(changes):
             self.source = look.source
         return changes
@@ -88,7 +90,7 @@ class Entry:
     @property
     def is_at_work(self) -> bool:
         """Tell whether it may have counted more after its last reading: it did not just expire."""
-        return self.seen - self.grown < _IDLE
+        return self.idle < _IDLE
 
     @property
     def standing(self) -> Standing:
