@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 #: Seconds between two readings.
 STEP = 60
-#: Steps after which an entry that is gone is forgotten, wherever it was read, in spite of outages.
-SURELY_GONE = 25
+#: Steps without events after the day, in which entries that are gone are forgotten: ten minutes, and three readings.
+QUIET = 16
 #: Seconds that the simulated log is younger than it was: in 1996 there was no Lustre.
 YOUNGER = 950_000_000
 #: What is compared: bytes, and how often.
@@ -138,7 +138,7 @@ class Day:
         at = sorted(dice.sample(range(3, self.steps - 3), len(events)))
         shuffled = dice.sample(events, len(events))
         due = dict(zip(at, shuffled, strict=True))
-        while self.step < self.steps:
+        while self.step < self.steps + QUIET:
             self.step += 1
             self.end_outages()
             if self.step in due:
@@ -286,11 +286,11 @@ class Day:
         return _by_job((made, of, self.kept.get(made, {})) for made, of in self.final.items())
 
     def to_be_named(self) -> set[str]:
-        """Give the jobs with an entry that was read, counted more then, and has been gone for long enough."""
+        """Give the jobs with an entry that was read, then counted more, and was gone when the day was over."""
         return {
             made[1]
             for made, of in self.final.items()
-            if made in self.kept and of != self.kept[made] and self.noted[made] < self.step - SURELY_GONE
+            if made in self.kept and of != self.kept[made] and self.noted[made] < self.steps
         }
 
     def named(self) -> set[str]:
