@@ -8,6 +8,7 @@ what is read                               what is counted
 an entry that was there before             the difference
 the same with another ``start_time``, or   all of it: the entry was made anew, since it was cleared, expired, or its
 with any counter that became less          target was restarted
+one that another has replaced              the difference: a source that is behind shows it, by its ``start_time``
 a new entry                                all of it, if the target was read before without it
 the same, with a ``start_time`` that is    nothing, as it was missed: a first sight is only where counting begins
 before the first reading of its target
@@ -21,11 +22,14 @@ A reading that fails, or that ends early, changes nothing for the entries that i
 not be read is counted when it can be read again.
 
 Several sources may have one target, and one may be behind the other: its text was begun earlier, or is a copy. All
-count from the same entries, so that whoever reads something first counts it, and nobody counts it again. Of an entry
-that another source has read last, what is behind counts nothing, and less than before is an entry made anew only if it
-is ahead; that is told by ``snapshot_time`` and ``start_time``. Where these say nothing, the source that owns the target
-is believed: the one that had it first, until it is read without it, cannot be read, or is not for a minute. An entry is
-not forgotten while one of them is behind it, which would count all of it again.
+count from the same entries, so that whoever reads something first counts it, and nobody counts it again. Which entry it
+is, is told by its ``start_time``, on whatever clock. Entries without one are told apart by order: of one that another
+source has read last, what is behind counts nothing, and less than before is an entry made anew only if it is ahead, by
+``snapshot_time``. Where that says nothing, the source that owns the target is believed: the one that had it first,
+until it is read without it, cannot be read, or is not for a minute. An entry is not forgotten while one of them is
+behind it, which would count all of it again.
+
+What nobody can know is named, as the operation `UNREAD`: that an entry ended while its job may have been at work.
 
 Times are the reader's own. ``snapshot_time`` says when a job was last active, not when it was read.
 """

@@ -249,16 +249,13 @@ class Look(NamedTuple):
 
 def _age(job: JobStats, entry: Entry) -> int | None:
     """Tell whether what was read is ahead (1) of what is known, behind it (-1) or the same (0). ``None``: who knows."""
-    start = _order(job.start_time, entry.start_time)
     # Times since a boot can be compared if it is the same boot.
     is_same = job.start_time is not None and job.start_time == entry.start_time
     active = _order(job.snapshot_time, entry.snapshot_time, 0.0 if is_same else EPOCH)
-    if 1 in {start, active}:  # the clocks of two servers of a target may differ
-        return 1
-    return start if active is None or start == -1 else active
+    return 0 if active is None and is_same else active
 
 
-def _order(one: float | None, other: float | None, first: float = EPOCH) -> int | None:
+def _order(one: float | None, other: float | None, first: float) -> int | None:
     if one is None or other is None or min(one, other) < first:
         return None
     return (one > other) - (one < other)
