@@ -50,7 +50,7 @@ def test_what_is_not_known_is_named() -> None:
     top = _top([])
     assert "not known" not in frame(top, _status(""), 100, 30)[0]
     top["all"]["totals"]["unread.samples"] = 3
-    assert frame(top, _status(""), 100, 30)[0].endswith("3 times something is not known")
+    assert frame(top, _status(""), 100, 30)[0].endswith("3 times not known")
 
 
 def test_a_table() -> None:

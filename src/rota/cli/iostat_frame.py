@@ -109,7 +109,7 @@ def _title(top: Mapping[str, Any], status: Mapping[str, Any]) -> str:
     where = f"{len(status['sources']) - failing} of {len(status['sources'])} sources"
     # Also one of an earlier release does not name what it could not read.
     unread = top["all"]["totals"].get(NOT_KNOWN) or 0
-    unknown = f"  {unread:,} times something is not known" if unread else ""
+    unknown = f"  {unread:,} times not known" if unread else ""
     return f"rota iostat  {until:%H:%M:%S}  mean of {top['end'] - top['begin']} s  {where}{unknown}"
 
 
