@@ -199,9 +199,10 @@ class Target:
         wholes = [self.wholes[source] for source in sources]
         before = min((one[0] if len(one) == MISSED_READINGS else -inf for one in wholes), default=-inf)
         reached = inf if is_alone else min((self.reached.get(source, 0.0) for source in sources), default=0.0)
-        entries = [(job_id, None, entry) for job_id, entry in self.entries.items()]
-        for job_id, start, entry in chain(entries, [(*key, entry) for key, entry in self.replaced.items()]):
-            if entry.shown >= before or (entry.start_time is not None and entry.shown > at - KEPT):
+        missing = [(job_id, None, entry) for job_id, entry in self.entries.items() if entry.shown < before]
+        replaced = [(*key, entry) for key, entry in self.replaced.items() if entry.shown < before]
+        for job_id, start, entry in chain(missing, replaced):
+            if entry.start_time is not None and entry.shown > at - KEPT:
                 continue
             # Times since a boot say nothing of a source that has another server's.
             if (entry.snapshot_time or 0) <= max(reached, EPOCH):
