@@ -71,6 +71,25 @@ def test_from_dumps_to_owners_and_over_a_restart(tmp_path: Path) -> None:
         _wait_for(lambda: _written(lustre, "job")["cp.0"] == 9_000_001)
 
 
+def test_what_nobody_read_is_named_wherever_it_is_told(tmp_path: Path) -> None:
+    """An entry that is made anew: what it counted after its last reading is lost."""
+    dumps = Dumps(tmp_path / "dumps")
+    source = f"dir:{dumps.folder}"
+    dumps.add("fs-OST0000", "cp.0", 5, 5000)
+    with serving(tmp_path / "store", tmp_path / "log", free_port(), "--source", source) as lustre:
+        _wait_for(lambda: _source(lustre, source)["readings"])
+        dumps.counters.clear()
+        dumps.add("fs-OST0000", "cp.0", 1, 70)
+        _wait_for(lambda: _written(lustre, "job") == {"cp.0": 70})
+        (row,) = lustre.client.get("/lustre/v1/top?last=3600")["rows"]
+        assert (row["totals"]["unread.samples"], row["totals"]["metadata_iops"]) == (1, 0)
+        assert lustre.client.get("/lustre/v1/jobs/cp.0")["operations"]["unread"] == {"samples": 1, "total": 0}
+        assert _source(lustre, source)["unread"] == 1
+        assert f'rota_lustre_source_unread_total{{source="{source}"}} 1.0' in lustre.client.ask("GET", "/metrics").text
+        shown = _iostat("--store", str(lustre.store), "--once", "--last", "3600").stdout
+        assert "1 times not known" in shown.partition("\n")[0]
+
+
 @pytest.mark.slow
 def test_bad_sources_beside_a_good_one(tmp_path: Path) -> None:
     dumps = Dumps(tmp_path / "dumps")

@@ -29,7 +29,8 @@ def _row(label: str, rate: float, fields: dict[str, str] | None = None) -> dict[
 
 def _top(rows: list[dict[str, Any]], more: int = 0) -> dict[str, Any]:
     window = {"begin": 0, "end": 60, "by": "job", "sort": "write_bytes"}
-    return {**window, "rows": rows, "more": more, "others": _row("", 5), "all": _row("", 2.5e12)}
+    together = {**_row("", 2.5e12), "totals": dict.fromkeys(_METRICS, 60 * 2.5e12)}
+    return {**window, "rows": rows, "more": more, "others": _row("", 5), "all": together}
 
 
 def _status(*errors: str) -> dict[str, Any]:
@@ -43,6 +44,13 @@ def test_a_source_that_is_odd_is_one_of_those_that_are_read() -> None:
     title, remark, *_ = frame(_top([]), status, 100, 30)
     assert "2 of 2 sources" in title
     assert remark == "! s1: another has it too"
+
+
+def test_what_is_not_known_is_named() -> None:
+    top = _top([])
+    assert "not known" not in frame(top, _status(""), 100, 30)[0]
+    top["all"]["totals"]["unread.samples"] = 3
+    assert frame(top, _status(""), 100, 30)[0].endswith("3 times not known")
 
 
 def test_a_table() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rota.lustre.collector import Collector, Reading
-from rota.lustre.counters import Activity, Changes, Increase, Seen, Standing
+from rota.lustre.counters import Activity, Changes, EntryKey, Increase, Seen, Standing
 from rota.lustre.labels import Labels
 from rota.lustre.store import Reader, Span, Writer, tiers_of
 
@@ -144,7 +144,8 @@ def test_what_cannot_be_written_waits(tmp_path: Path, room: int, monkeypatch: py
     def read(at: float, counted: Counted) -> Reading:
         some = [Activity("fs-OST0000", f"{at}-{n}", at - 1, at, {"open": Increase(1, 0)}) for n in range(400)]
         standing = Standing(("open",), array("q", (1, 0)), None, None, unsure=False)
-        changes = Changes({"fs-OST0000": Seen(at, at, at)}, {("fs-OST0000", one.job_id): standing for one in some})
+        jobs = {EntryKey("fs-OST0000", one.job_id): standing for one in some}
+        changes = Changes({"fs-OST0000": Seen(at, at, at)}, jobs)
         counted(some, changes)
         return Reading()
 

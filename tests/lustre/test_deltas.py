@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.lustre.counters import Activity, Counter, Increase, JobStats
-from rota.lustre.deltas import MISSED_READINGS, Deltas
+from rota.lustre.deltas import Deltas
+from rota.lustre.entries import MISSED_READINGS
 from rota.lustre.job_stats import Findings, JobStatsParser
+from rota.lustre.metrics import UNREAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,6 +43,8 @@ class Reader:
     def __init__(self, limit: int = 100) -> None:
         self.deltas = Deltas(limit)
         self.untracked = 0
+        #: Jobs of which something was not read, and is not known.
+        self.unread: list[str] = []
         self.now = 1.7e9
 
     def read(self, *entries: JobStats, whole: bool = True) -> list[tuple[str, dict[str, int]]]:
@@ -53,8 +57,10 @@ class Reader:
         turn = self.deltas.turn("", self.now, lambda some, _: found.extend(some))
         turn.read(entries, Findings(targets={T: whole}))
         self.untracked = turn.untracked
+        self.unread = [one.job_id for one in found if one.increases.pop(UNREAD, None)]
+        assert turn.unread == len(self.unread)
         assert turn.end() == {}
-        return found
+        return [one for one in found if one.increases]
 
 
 def samples(activity: Activity) -> dict[str, int]:
@@ -88,6 +94,7 @@ def test_an_entry_older_than_the_first_reading_that_was_missed_then_is_where_cou
     assert reader.read(entry("old", start=first - 100, open=5), entry("new", start=first + 1, open=5)) == [
         ("new", {"open": 5})
     ]
+    assert reader.unread == ["old"]
     # 2.15.0 counts from the server's boot, which says nothing.
     assert reader.read(entry("up", start=1000, open=5)) == [("up", {"open": 5})]
 
@@ -105,6 +112,46 @@ def test_an_entry_that_was_made_anew_counts_from_zero(before: JobStats, after: J
     reader = Reader()
     reader.read(before)
     assert reader.read(after) == [("a", done)]
+    assert reader.unread == ["a"] * (done != {"open": 4})
+
+
+def test_an_entry_that_goes_while_it_is_at_work_is_named() -> None:
+    """An idle one may have expired."""
+    reader = Reader()
+    reader.read(entry("idle", open=5), entry("busy", open=5))
+    for samples in range(6, 80):
+        reader.read(entry("idle", open=5), entry("busy", open=samples))
+        assert reader.unread == []
+    for _ in range(MISSED_READINGS):
+        assert reader.read() == []
+    assert reader.unread == ["busy"]
+
+
+def test_a_clock_that_is_set_forward_makes_no_entry_idle() -> None:
+    reader = Reader()
+    reader.read(entry(start=1.0, open=5))
+    reader.now += 3600
+    assert reader.read(entry(start=1.0, open=5)) == []
+    assert reader.read(entry(start=2.0, open=7)) == [("a", {"open": 7})]
+    assert reader.unread == ["a"]
+
+
+def test_an_entry_that_was_made_at_another_time_is_another_whatever_the_clocks_say() -> None:
+    """That of a server that takes a target over is behind; and the one before is shown once more."""
+    reader = Reader()
+    reader.read(entry(start=50.0, snapshot=60, open=5))
+    assert reader.read(entry(start=20.0, snapshot=30, open=9)) == [("a", {"open": 9})]
+    assert reader.read(entry(start=50.0, snapshot=62, open=7)) == [("a", {"open": 2})]
+    assert reader.read(entry(start=20.0, snapshot=30, open=9)) == []
+    assert reader.read(entry(start=20.0, snapshot=31, open=10)) == [("a", {"open": 1})]
+
+
+def test_a_server_whose_clock_is_behind_that_of_the_reader_is_counted() -> None:
+    """A dump misses an entry once, and not always."""
+    reader = Reader()
+    for _ in range(MISSED_READINGS):
+        reader.read()
+    assert reader.read(entry(start=reader.now - 3600, open=5)) == [("a", {"open": 5})]
 
 
 def test_a_total_that_is_less_is_a_reset_even_if_the_samples_are_more() -> None:

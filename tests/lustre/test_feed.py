@@ -61,7 +61,8 @@ class Server:
         """Read it: samples of all that was done, and what is told of it."""
         found: list[int] = []
         reading = self.feed.read(
-            BEGIN + at, lambda some, _: found.extend(one.increases["sync"].samples for one in some)
+            BEGIN + at,
+            lambda some, _: found.extend(one.increases["sync"].samples for one in some if "sync" in one.increases),
         )
         return found, [*reading.faults, *reading.remarks]
 

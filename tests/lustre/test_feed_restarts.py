@@ -73,7 +73,7 @@ def test_what_is_forgotten_is_not_there_after_a_restart(tmp_path: Path) -> None:
     for step in range(5):
         server.holds(5, job=7 if step == 0 else 8)
         server.feed.read(BEGIN + 10 * step, lambda some, changes: writer.write(some, BEGIN, changes))
-    assert [job for _, job in writer.remembered().jobs] == ["8"]
+    assert [key.job_id for key in writer.remembered().jobs] == ["8"]
     writer.close()
 
 
@@ -93,3 +93,23 @@ def test_targets_without_a_name_whose_number_changes_while_nobody_reads(tmp_path
     assert server.read(30)[0] == ([1, 10] if len(after) == 2 else [])
     path.write_text("".join(text.format(number + 1) for number in after))
     assert server.read(40)[0] == [1] * len(after)
+
+
+@pytest.mark.parametrize("boot", [0, BEGIN])
+def test_a_copy_that_shows_after_a_restart_what_was_replaced_counts_nothing(tmp_path: Path, boot: int) -> None:
+    """It is read first: with times since a boot, as in 2.15.0, and with those of two clocks."""
+    store, path = tmp_path / "store", tmp_path / "oss1"
+    server, writer = Server(path, Deltas()), Writer(store, tiers_of(10))
+    for at, samples, start in ((0, 5, -100), (10, 8, -100), (20, 3, -120), (30, 4, -120)):
+        server.holds(samples, active=start + 90 + at + 900 - boot, start=start + 900 - boot)
+        server.feed.read(BEGIN + at, lambda some, changes, at=at: writer.write(some, BEGIN + at, changes))  # type: ignore[misc]
+    deltas = Deltas()
+    deltas.restore(writer.remembered(), BEGIN + 35)
+    writer.close()
+    server, copy = Server(path, deltas), Server(tmp_path / "copy", deltas)
+    copy.holds(7, active=900 - boot, start=800 - boot)
+    assert copy.counts(40) == 0
+    copy.holds(9, active=905 - boot, start=800 - boot)  # what nobody had read before
+    assert copy.counts(50) == 1
+    server.holds(6, active=920 - boot, start=780 - boot)
+    assert server.counts(51) == 2

@@ -9,7 +9,7 @@ import pytest
 from rota.lustre.clock import SteadyClock
 from rota.lustre.counters import Increase
 from rota.lustre.job_stats import JobStatsParser
-from rota.lustre.metrics import Metrics, metrics, operation
+from rota.lustre.metrics import UNREAD, Metrics, metrics, operation
 
 
 def of_sample(data: bytes) -> Metrics:
@@ -38,6 +38,10 @@ def of_sample(data: bytes) -> Metrics:
 )
 def test_metrics_of_published_texts(samples: dict[str, bytes], name: str, expected: Metrics) -> None:
     assert of_sample(samples[name]) == expected
+
+
+def test_what_was_not_read_is_no_operation_on_metadata() -> None:
+    assert metrics({UNREAD: Increase(7, 0), "open": Increase(2, 30)}) == Metrics(metadata_iops=2)
 
 
 def test_the_clock_of_the_reader_does_not_go_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
+from rota.lustre.measures import NOT_KNOWN
 from rota.model.printable import printable
 
 if TYPE_CHECKING:
@@ -106,7 +107,10 @@ def _title(top: Mapping[str, Any], status: Mapping[str, Any]) -> str:
     until = datetime.fromtimestamp(status["until"], UTC).astimezone()
     failing = sum(bool(one["error"]) for one in status["sources"])
     where = f"{len(status['sources']) - failing} of {len(status['sources'])} sources"
-    return f"rota iostat  {until:%H:%M:%S}  mean of {top['end'] - top['begin']} s  {where}"
+    # Also one of an earlier release does not name what it could not read.
+    unread = top["all"]["totals"].get(NOT_KNOWN) or 0
+    unknown = f"  {unread:,} times not known" if unread else ""
+    return f"rota iostat  {until:%H:%M:%S}  mean of {top['end'] - top['begin']} s  {where}{unknown}"
 
 
 def _troubles(status: Mapping[str, Any]) -> list[str]:

@@ -169,12 +169,14 @@ class _Direct:
     def top(self, asked: Asked) -> dict[str, Any]:
         """Say which groups did most."""
         from rota.api.lustre import answers
+        from rota.lustre.measures import METRICS, NOT_KNOWN
         from rota.lustre.query import Question, ask, filters_of
 
         with self._reading.reader.look() as look:
             begin = max(look.until - asked.last, self._begin)
             where = filters_of(asked.where)
-            question = Question(begin, look.until, group=asked.by, where=where, top=asked.top, by=asked.sort)
+            metrics = (*METRICS, NOT_KNOWN)
+            question = Question(begin, look.until, metrics, asked.by, where, top=asked.top, by=asked.sort)
             self._reading.require_fields(look, question)
             return answers.top(look, ask(look, question), asked.by, asked.sort)
 

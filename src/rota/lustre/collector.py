@@ -17,7 +17,7 @@ from rota.lustre.counters import Changes
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rota.lustre.counters import Activity, Seen, Standing
+    from rota.lustre.counters import Activity, EntryKey, Seen, Standing
     from rota.lustre.deltas import Counted
     from rota.lustre.store import Writer, Written
 
@@ -43,6 +43,8 @@ class Reading(NamedTuple):
     remarks: Sequence[str] = ()
     #: Of the bad lines the first, and what is wrong with it.
     bad_line: str = ""
+    #: Entries of which something was not read, and is not known.
+    unread: int = 0
 
 
 class Feed(Protocol):
@@ -73,6 +75,8 @@ class FeedState:
     bad_lines: int = 0
     #: One of them, of the last reading that had any.
     bad_line: str = ""
+    #: Entries of which something was not read, and is not known.
+    unread: int = 0
     #: Of the last reading.
     jobs: int = 0
     counters: int = 0
@@ -139,7 +143,7 @@ class Collector:
         self._changed = Condition()
         self._waiting: list[Activity] = []
         self._targets: dict[str, Seen] = {}
-        self._jobs: dict[tuple[str, str], Standing | None] = {}
+        self._jobs: dict[EntryKey, Standing | None] = {}
         self.feeds = [FeedState(feed.name) for feed in feeds]
         self.writing = WriteState()
         self._writing = Thread(target=self._write_all, name="write")
@@ -191,6 +195,7 @@ class Collector:
             state.readings += 1
             state.jobs, state.counters, state.untracked = found.jobs, found.counters, found.untracked
             state.bad_lines += found.bad_lines
+            state.unread += found.unread
             if found.bad_line and not state.bad_line:  # later ones are counted
                 self._report(found.bad_line)
             state.bad_line = found.bad_line or state.bad_line

@@ -93,9 +93,18 @@ class Seen(NamedTuple):
     last: float
 
 
+class EntryKey(NamedTuple):
+    """Which entry of a job on a target."""
+
+    target: str
+    job_id: str
+    #: Of one after which another was made, when it was made itself; ``None``: the latest.
+    replaced: float | None = None
+
+
 class Changes(NamedTuple):
     """What is to be remembered together with some activities: without it they would be counted again."""
 
     targets: Mapping[str, Seen]
-    #: By target and job id; ``None``: it is to be forgotten.
-    jobs: Mapping[tuple[str, str], Standing | None]
+    #: ``None``: it is to be forgotten.
+    jobs: Mapping[EntryKey, Standing | None]

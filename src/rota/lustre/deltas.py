@@ -8,6 +8,7 @@ what is read                               what is counted
 an entry that was there before             the difference
 the same with another ``start_time``, or   all of it: the entry was made anew, since it was cleared, expired, or its
 with any counter that became less          target was restarted
+one that another has replaced              the difference: a source that is behind shows it, by its ``start_time``
 a new entry                                all of it, if the target was read before without it
 the same, with a ``start_time`` that is    nothing, as it was missed: a first sight is only where counting begins
 before the first reading of its target
@@ -21,11 +22,14 @@ A reading that fails, or that ends early, changes nothing for the entries that i
 not be read is counted when it can be read again.
 
 Several sources may have one target, and one may be behind the other: its text was begun earlier, or is a copy. All
-count from the same entries, so that whoever reads something first counts it, and nobody counts it again. Of an entry
-that another source has read last, what is behind counts nothing, and less than before is an entry made anew only if it
-is ahead; that is told by ``snapshot_time`` and ``start_time``. Where these say nothing, the source that owns the target
-is believed: the one that had it first, until it is read without it, cannot be read, or is not for a minute. An entry is
-not forgotten while one of them is behind it, which would count all of it again.
+count from the same entries, so that whoever reads something first counts it, and nobody counts it again. Which entry it
+is, is told by its ``start_time``, on whatever clock. Entries without one are told apart by order: of one that another
+source has read last, what is behind counts nothing, and less than before is an entry made anew only if it is ahead, by
+``snapshot_time``. Where that says nothing, the source that owns the target is believed: the one that had it first,
+until it is read without it, cannot be read, or is not for a minute. An entry is not forgotten while one of them is
+behind it, which would count all of it again.
+
+What nobody can know is named, as the operation `UNREAD`: that an entry ended while its job may have been at work.
 
 Times are the reader's own. ``snapshot_time`` says when a job was last active, not when it was read.
 """
@@ -35,13 +39,12 @@ from __future__ import annotations
 import sys
 from array import array
 from itertools import count, islice, takewhile
-from math import inf
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from rota.lustre.counters import Activity, Changes, Increase, Seen
+from rota.lustre.counters import Activity, Changes, EntryKey, Increase, Seen
 from rota.lustre.entries import Entry, Look, Target, pairs
-from rota.lustre.metrics import operation
+from rota.lustre.metrics import UNREAD, operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -54,8 +57,6 @@ if TYPE_CHECKING:
 
 #: Entries that are remembered, of all targets; one takes about 400 bytes.
 LIMIT = 2_000_000
-#: Readings of a target after which an entry that was in none of them is forgotten.
-MISSED_READINGS = 3
 #: Seconds after which a target belongs to nobody whose source has not been read with it, if it is not read more seldom.
 _PATIENCE = 60.0
 #: Entries that are counted at once, while other sources wait.
@@ -88,10 +89,14 @@ class Deltas:
             # What was first read in the future says nothing of what is older.
             begun = None if first is None or first > now else first
             self._targets[name] = Target(begun, None if whole is None else min(whole, now), min(last, now))
-        for (name, job_id), standing in remembered.jobs.items():
+        for (name, job_id, replaced), standing in remembered.jobs.items():
             if standing is not None and self._remembered < self._limit:
                 target = self._targets[name]
-                entry = target.entries[sys.intern(job_id)] = Entry(target.last)
+                entry = Entry(target.last)
+                if replaced is None:
+                    target.entries[sys.intern(job_id)] = entry
+                else:
+                    target.replaced[sys.intern(job_id), replaced] = entry
                 entry.restore(standing)
                 target.newest = max(target.newest, standing.snapshot_time or 0)
                 self._remembered += 1
@@ -149,62 +154,87 @@ class Deltas:
             if target.owner == source and name not in names:
                 target.owner = None
 
-    def forget(self, name: str) -> Iterable[str]:
-        """Forget a target, and tell whose entries it had."""
-        gone = self._targets.pop(name, Target()).entries
+    def forget(self, name: str) -> Iterable[EntryKey]:
+        """Forget a target, and tell which entries it had."""
+        target = self._targets.pop(name, Target())
+        gone = [EntryKey(name, job_id) for job_id in target.entries]
+        gone += [EntryKey(name, *key) for key in target.replaced]
         self._remembered -= len(gone)
         return gone
 
-    def end_whole(self, look: Look) -> Iterator[str]:
-        """Note who is missing; forget who was missing too often, and tell who that is."""
+    def end_whole(self, look: Look) -> Iterator[tuple[EntryKey, Activity | None]]:
+        """Note that all entries were read; forget what was missing too often, and tell what is unread of it.
+
+        A replaced one was told when it was replaced.
+        """
         target = look.target
+        target.note_whole(look.source, look.at)
+        if not look.is_owner:
+            return
         if not target.untracked:
             target.whole = max(look.at, target.whole or 0)
             target.begin(look.at)
-        reached = inf if look.is_alone else target.reached_by_all(look.at - max(_PATIENCE, 2 * target.pause))
-        for job_id, entry in [item for item in target.entries.items() if item[1].seen < look.at]:
-            if (entry.snapshot_time or 0) > reached:
-                continue
-            entry.missed += 1
-            if entry.missed >= MISSED_READINGS:
+        since = look.at - max(_PATIENCE, 2 * target.pause)
+        for job_id, replaced, entry in list(target.missing(since, look.at, is_alone=look.is_alone)):
+            if replaced is None:
                 del target.entries[job_id]
-                self._remembered -= 1
-                yield job_id
+            else:
+                del target.replaced[job_id, replaced]
+            self._remembered -= 1
+            is_unread = replaced is None and entry.is_at_work
+            yield EntryKey(look.name, job_id, replaced), _unread(look.name, job_id, entry) if is_unread else None
 
-    def count(self, job: JobStats, look: Look) -> tuple[Entry | None, Activity | None]:
-        """Count an entry. Give it if it has changed, and what was done."""
+    def count(self, job: JobStats, look: Look) -> tuple[dict[EntryKey, Standing], Activity | None]:
+        """Count an entry. Give what has to be remembered of it, if that has changed, and what was done."""
         target = look.target
         target.reached[look.source] = max(target.reached.get(look.source, 0.0), job.snapshot_time or 0)
         names, numbers = self._flatten(job)
-        entry = target.entries.get(job.job_id)
-        is_new = entry is None
+        entry = target.find(job)
         if entry is None:
             if not look.is_owner and not look.is_ahead(job):
-                return None, None
-            if self._remembered >= self._limit:
-                target.untracked += 1
-                target.whole = None  # whoever is new later may be one of these
-                return None, None
-            # Another source may have read the target in this very moment, and not yet seen the job.
-            begin = look.at if target.whole is None else min(target.whole, look.at - 1)
-            entry = target.entries[sys.intern(job.job_id)] = Entry(begin)
-            entry.source = look.source
-            self._remembered += 1
+                return {}, None
+            return self._begin(job, look, names, numbers)
         changes = entry.advance(job, look, names, numbers)
         target.newest = max(target.newest, job.snapshot_time or 0)
-        if is_new and (target.whole is None or look.is_older(job)):
-            entry.unsure = job.damaged
-            return entry, None
         if changes is None or not any(changes):
-            return entry if is_new else None, None
-        if entry.begin == entry.seen:
-            return entry, None
-        increases = {
-            name: Increase(samples, total)
-            for name, (samples, total) in zip(entry.names, pairs(changes), strict=True)
-            if samples or total
-        }
-        return entry, Activity(look.name, job.job_id, entry.begin, entry.seen, increases)
+            return {}, None
+        replaced = None if entry is target.entries[job.job_id] else entry.start_time
+        return {EntryKey(look.name, job.job_id, replaced): entry.standing}, _activity(job, look, entry, changes)
+
+    def _begin(
+        self, job: JobStats, look: Look, names: tuple[str, ...], numbers: array[int]
+    ) -> tuple[dict[EntryKey, Standing], Activity | None]:
+        """Count an entry of which nothing is known, as `count` does."""
+        target = look.target
+        before = target.entries.get(job.job_id)
+        has_room = self._remembered < self._limit
+        changed: dict[EntryKey, Standing] = {}
+        if before is None:
+            if not has_room:
+                target.untracked += 1
+                target.whole = None  # whoever is new later may be one of these
+                return {}, None
+            # Another source may have read the target in this very moment, and not yet seen the job.
+            entry = Entry(look.at if target.whole is None else min(target.whole, look.at - 1))
+            self._remembered += 1
+            is_first = target.whole is None or look.is_older(job)
+        else:
+            entry = before.followed(look)
+            is_first = not look.is_owner and look.is_older(job)
+            if has_room:  # else what was before is forgotten at once
+                start = before.start_time or 0.0
+                target.replaced[sys.intern(job.job_id), start] = before
+                changed[EntryKey(look.name, job.job_id, start)] = before.standing
+                self._remembered += 1
+        entry.source = look.source
+        target.entries[sys.intern(job.job_id)] = entry
+        changes = entry.advance(job, look, names, numbers)
+        target.newest = max(target.newest, job.snapshot_time or 0)
+        changed[EntryKey(look.name, job.job_id)] = entry.standing
+        if is_first:
+            entry.unsure = job.damaged
+            return changed, None if target.whole is None else _unread(look.name, job.job_id, entry)
+        return changed, _activity(job, look, entry, changes) if changes and any(changes) else None
 
     def _flatten(self, job: JobStats) -> tuple[tuple[str, ...], array[int]]:
         """Tell the operations of an entry, and samples and total of each, in turn."""
@@ -227,6 +257,8 @@ class Turn:
         self._at = at
         self._counted = counted
         self._begun: dict[str, Look] = {}
+        #: Entries of which something was not read, and is not known.
+        self.unread = 0
 
     @property
     def untracked(self) -> int:
@@ -256,18 +288,22 @@ class Turn:
             if not batch:
                 break
         with self._deltas.lock:
-            forgotten: dict[tuple[str, str], Standing | None] = {}
+            forgotten: dict[EntryKey, Standing | None] = {}
+            unread: list[Activity] = []
             for name, is_whole in findings.targets.items():
                 look = self._look(name, looks)
-                if is_whole and look.is_owner:
-                    forgotten |= {(name, job_id): None for job_id in self._deltas.end_whole(look)}
-            self._counted([], Changes({name: look.target.seen_at for name, look in looks.items()}, forgotten))
+                if is_whole:
+                    for key, activity in self._deltas.end_whole(look):
+                        forgotten[key] = None
+                        unread += filter(None, [activity])
+            self.unread += len(unread)
+            self._counted(unread, Changes({name: look.target.seen_at for name, look in looks.items()}, forgotten))
 
     def begin_anew(self, names: Iterable[str]) -> None:
         """Forget all that is known of targets, none of which was read yet."""
         with self._deltas.lock:
             for name in names:
-                gone = {(name, job_id): None for job_id in self._deltas.forget(name)}
+                gone = dict.fromkeys(self._deltas.forget(name))
                 self._counted([], Changes({name: Seen(None, None, 0.0)}, gone))
 
     def end(self) -> dict[str, str]:
@@ -278,19 +314,19 @@ class Turn:
 
     def _count(self, batch: Iterable[JobStats], looks: dict[str, Look]) -> None:
         activities: list[Activity] = []
-        changed: dict[tuple[str, str], Standing | None] = {}
+        changed: dict[EntryKey, Standing | None] = {}
         with self._deltas.lock:
             try:
                 for job in batch:
                     look = self._look(job.target, looks)
-                    entry, activity = self._deltas.count(job, look)
-                    if entry is not None:
-                        changed[job.target, job.job_id] = entry.standing
+                    of, activity = self._deltas.count(job, look)
+                    changed |= of
                     if activity is not None:
                         activities.append(activity)
+                        self.unread += UNREAD in activity.increases
             finally:
                 if changed:
-                    seen = {name: looks[name].target.seen_at for name in {name for name, _ in changed}}
+                    seen = {name: looks[name].target.seen_at for name in {key.target for key in changed}}
                     self._counted(activities, Changes(seen, changed))
 
     def _look(self, name: str, looks: dict[str, Look]) -> Look:
@@ -298,3 +334,21 @@ class Turn:
         if look is None:
             look = looks[name] = self._begun[name] = self._deltas.look(name, self._source, self._at)
         return look
+
+
+def _activity(job: JobStats, look: Look, entry: Entry, changes: array[int]) -> Activity | None:
+    if entry.begin == entry.seen:
+        return None
+    increases = {
+        name: Increase(samples, total)
+        for name, (samples, total) in zip(entry.names, pairs(changes), strict=True)
+        if samples or total
+    }
+    if entry.unread:
+        increases[UNREAD], entry.unread = Increase(1, 0), False
+    return Activity(look.name, job.job_id, entry.begin, entry.seen, increases)
+
+
+def _unread(target: str, job_id: str, entry: Entry) -> Activity:
+    """Name what nobody knows of an entry, at its last reading."""
+    return Activity(target, job_id, min(entry.begin, entry.seen - 1), entry.seen, {UNREAD: Increase(1, 0)})

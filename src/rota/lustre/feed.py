@@ -67,7 +67,7 @@ class SourceFeed:
         if faults and not jobs:
             raise SourceError(faults[0])
         remarks += [f"target {target} is in {owner} too: it is counted once" for target, owner in others.items()]
-        return Reading(jobs, counters, bad_lines, turn.untracked, faults, remarks, bad_line)
+        return Reading(jobs, counters, bad_lines, turn.untracked, faults, remarks, bad_line, turn.unread)
 
     def _told_apart(
         self, turn: Turn, name: str, entries: Iterable[JobStats], findings: Findings, remarks: list[str]

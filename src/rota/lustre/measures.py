@@ -4,6 +4,7 @@
 ``OPERATION.samples``      how often it was done, such as ``open.samples``
 ``OPERATION.total``        its bytes or microseconds
 ``OPERATION.latency``      its mean time, microseconds
+``unread.samples``         how often something was not read, and is not known
 ========================== ==========================================================
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rota.lustre.metrics import DATA, Metrics
+from rota.lustre.metrics import DATA, UNREAD, Metrics
 from rota.model import InputError
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 #: The five metrics.
 METRICS = Metrics._fields
+#: How often something of a job is not known, which no metric has.
+NOT_KNOWN = f"{UNREAD}.samples"
 _PARTS = ("samples", "total", "latency")
 
 

@@ -11,7 +11,7 @@ read_bytes      ``read_bytes``: the sum
 write_bytes     ``write_bytes``: the sum
 read_iops       ``read_bytes``: the samples
 write_iops      ``write_bytes``: the samples
-metadata_iops   all others but ``read`` and ``write``: the samples
+metadata_iops   all others but ``read``, ``write`` and `UNREAD`: the samples
 =============== ====================================================================
 
 Source: Integrated Manager for Lustre, whose metrics of jobs these are.
@@ -30,8 +30,11 @@ if TYPE_CHECKING:
 READ, WRITE = "read_bytes", "write_bytes"
 #: Microseconds that the same requests took: never counted beside them.
 LATENCIES = frozenset({"read", "write"})
+#: No operation of Lustre: how often something of a job was not read, and is not known, as its entry went or was made
+#: anew while the job may have been at work.
+UNREAD = "unread"
 #: What is not metadata.
-DATA = LATENCIES | {READ, WRITE}
+DATA = LATENCIES | {READ, WRITE, UNREAD}
 
 
 class Metrics(NamedTuple):
@@ -57,6 +60,6 @@ def metrics(increases: Mapping[str, Increase]) -> Metrics:
             read_iops, read_bytes = samples, total
         elif name == WRITE:
             write_iops, write_bytes = samples, total
-        elif name not in LATENCIES:
+        elif name not in DATA:
             metadata_iops += samples
     return Metrics(read_bytes, write_bytes, read_iops, write_iops, metadata_iops)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rota.lustre.measures import METRICS
+from rota.lustre.measures import METRICS, NOT_KNOWN
 from rota.lustre.query import Question, filters_of
 from rota.model import InputError
 
@@ -58,6 +58,9 @@ class AskedMetrics(Asked):
 class AskedTop(AskedMetrics):
     """What is asked of the groups that did most."""
 
+    metrics: Annotated[str, Field(max_length=1000, description="With commas between.")] = ",".join(
+        (*METRICS, NOT_KNOWN)
+    )
     top: Annotated[int, Field(ge=1, le=10_000, description="How many groups.")] = 20
 
     def question(self, look: Look) -> Question:

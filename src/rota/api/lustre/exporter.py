@@ -120,6 +120,7 @@ def _health(status: Mapping[str, Any]) -> Iterator[Metric]:
         ("failures", CounterMetricFamily, "failures", "Readings that failed, or parts of them."),
         ("missed", CounterMetricFamily, "missed", "Moments at which a source was still being read."),
         ("bad_lines", CounterMetricFamily, "bad_lines", "Lines that could not be understood."),
+        ("unread", CounterMetricFamily, "unread", "Entries of which something was not read, and is not known."),
         ("seconds", GaugeMetricFamily, "reading_seconds", "How long reading took last."),
         ("jobs", GaugeMetricFamily, "entries", "Entries of jobs in the last reading."),
         ("untracked", GaugeMetricFamily, "untracked", "Entries in it that were too many to remember."),

@@ -120,6 +120,7 @@ class Source(BaseModel):
     missed: int = Field(description="Moments that passed while it was still being read.")
     bad_lines: int = Field(description="Lines that could not be understood.")
     bad_line: str = Field(description="One of them, of the last reading that had any, and why; empty: there was none.")
+    unread: int = Field(description="Entries of which something was not read, and is not known.")
     jobs: int = Field(description="Entries in the last reading.")
     counters: int
     untracked: int = Field(description="Entries in it that were too many to remember.")

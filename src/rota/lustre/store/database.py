@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FILE = "activity.sqlite"
 #: Written as SQLite's user_version: another layout gets another number.
-_LAYOUT = 5
+_LAYOUT = 6
 #: Seconds to wait while another process has the file.
 _PATIENCE = 10.0
 _SCHEMA = """
@@ -37,14 +37,27 @@ CREATE TABLE summaries (
 CREATE TABLE labels (job INTEGER PRIMARY KEY, fields TEXT NOT NULL, version INTEGER NOT NULL);
 CREATE INDEX labels_version ON labels (version);
 """
-#: What counting goes on from. Names are kept as they are: what did nothing yet has no code.
-_STANDINGS = """
+#: What counting goes on from. Names are kept as they are: what did nothing yet has no code. Of entries that another has
+#: replaced, `replaced` is when they were made; of all others it is -1.
+_SEEN = """
 CREATE TABLE seen (target BLOB PRIMARY KEY, first REAL, whole REAL, last REAL NOT NULL) WITHOUT ROWID;
+"""
+_STANDINGS = """
 CREATE TABLE standings (
-  target BLOB NOT NULL, job BLOB NOT NULL, start_time REAL, snapshot_time REAL, unsure INTEGER NOT NULL,
-  names TEXT NOT NULL, numbers BLOB NOT NULL, PRIMARY KEY (target, job)
+  target BLOB NOT NULL, job BLOB NOT NULL, replaced REAL NOT NULL, start_time REAL, snapshot_time REAL,
+  unsure INTEGER NOT NULL, names TEXT NOT NULL, numbers BLOB NOT NULL, PRIMARY KEY (target, job, replaced)
 ) WITHOUT ROWID;
 """
+_TAKE_OVER = """
+INSERT INTO standings SELECT target, job, -1, start_time, snapshot_time, unsure, names, numbers FROM standings_5;
+DROP TABLE standings_5;
+"""
+#: By layout, what makes this one of it; 0: there is nothing yet.
+_UPGRADES = {
+    0: _SCHEMA + _SEEN + _STANDINGS,
+    4: _SEEN + _STANDINGS,
+    5: "ALTER TABLE standings RENAME TO standings_5;" + _STANDINGS + _TAKE_OVER,
+}
 
 
 def open_to_write(folder: Path) -> sqlite3.Connection:
@@ -71,10 +84,8 @@ def open_to_write(folder: Path) -> sqlite3.Connection:
 
 def _make(made: sqlite3.Connection, path: Path) -> None:
     (layout,) = made.execute("PRAGMA user_version").fetchone()
-    if layout == 0:
-        made.executescript(f"BEGIN; {_SCHEMA} {_STANDINGS} PRAGMA user_version = {_LAYOUT}; COMMIT;")
-    elif layout == _LAYOUT - 1:
-        made.executescript(f"BEGIN; {_STANDINGS} PRAGMA user_version = {_LAYOUT}; COMMIT;")
+    if layout in _UPGRADES:
+        made.executescript(f"BEGIN; {_UPGRADES[layout]} PRAGMA user_version = {_LAYOUT}; COMMIT;")
     elif layout != _LAYOUT:
         raise InputError(f"the store has layout {layout}, which this version cannot read", path=path)
 

@@ -10,11 +10,14 @@ import sys
 from array import array
 from typing import TYPE_CHECKING
 
-from rota.lustre.counters import Changes, Seen, Standing
+from rota.lustre.counters import Changes, EntryKey, Seen, Standing
 from rota.lustre.store.names import bytes_of
 
 if TYPE_CHECKING:
     import sqlite3
+
+#: Stands for an entry that none has replaced.
+_LATEST = -1.0
 
 
 def remember(connection: sqlite3.Connection, changes: Changes) -> None:
@@ -24,22 +27,21 @@ def remember(connection: sqlite3.Connection, changes: Changes) -> None:
         [(bytes_of(target), *seen) for target, seen in changes.targets.items()],
     )
     connection.executemany(
-        "DELETE FROM standings WHERE target = ? AND job = ?",
-        [(bytes_of(target), bytes_of(job)) for (target, job), one in changes.jobs.items() if one is None],
+        "DELETE FROM standings WHERE target = ? AND job = ? AND replaced = ?",
+        [_row(key) for key, one in changes.jobs.items() if one is None],
     )
     connection.executemany(
-        "INSERT OR REPLACE INTO standings VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO standings VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
-                bytes_of(target),
-                bytes_of(job),
+                *_row(key),
                 one.start_time,
                 one.snapshot_time,
                 one.unsure,
                 " ".join(one.names),
                 _little(one.numbers).tobytes(),
             )
-            for (target, job), one in changes.jobs.items()
+            for key, one in changes.jobs.items()
             if one is not None
         ],
     )
@@ -51,14 +53,18 @@ def remembered(connection: sqlite3.Connection) -> Changes:
         target.decode(): Seen(*seen)
         for target, *seen in connection.execute("SELECT target, first, whole, last FROM seen")
     }
-    jobs: dict[tuple[str, str], Standing | None] = {}
+    jobs: dict[EntryKey, Standing | None] = {}
     alike: dict[str, tuple[str, ...]] = {}
-    for target, job, start, snapshot, unsure, names, numbers in connection.execute("SELECT * FROM standings"):
+    rows = connection.execute("SELECT * FROM standings")
+    for target, job, replaced, start, snapshot, unsure, names, numbers in rows:
         words = alike.setdefault(names, tuple(names.split()))
-        jobs[target.decode(), job.decode()] = Standing(
-            words, _little(array("q", numbers)), start, snapshot, bool(unsure)
-        )
+        key = EntryKey(target.decode(), job.decode(), None if replaced == _LATEST else replaced)
+        jobs[key] = Standing(words, _little(array("q", numbers)), start, snapshot, bool(unsure))
     return Changes(targets, jobs)
+
+
+def _row(key: EntryKey) -> tuple[bytes, bytes, float]:
+    return bytes_of(key.target), bytes_of(key.job_id), _LATEST if key.replaced is None else key.replaced
 
 
 def _little(numbers: array[int]) -> array[int]:

@@ -119,11 +119,13 @@ function drawCollector({ sources, store, writing, lookups, now, until }, who) {
     const state = element("td", { className: `text${one.error ? " bad" : ""}`, textContent: printable(one.error || one.remark) || (one.last ? "well" : "not read so far") });
     const bad = element("td", { textContent: count(one.bad_lines), title: printable(one.bad_line) });
     return [printable(one.name), state, one.last ? clockTime(one.last, true) : "–", count(one.readings), count(one.failures + one.missed),
-      count(one.jobs), bad, `${one.seconds.toFixed(2)} s`];
+      count(one.jobs), bad, count(one.unread), `${one.seconds.toFixed(2)} s`];
   });
-  fillPlain(byId("sources"), ["Source", "State", "Last read", "Readings", "Failed or missed", "Jobs", "Bad lines", "Took"], rows, 2);
+  fillPlain(byId("sources"), ["Source", "State", "Last read", "Readings", "Failed or missed", "Jobs", "Bad lines", "Not known", "Took"], rows, 2);
   const late = writing.error ? ` It cannot write: ${printable(writing.error)}.` : "";
-  byId("store").textContent = `The store has ${prefixed(store.bytes, "B")}, and all until ${clockTime(until, true)}.${late}`;
+  const times = who.all.totals["unread.samples"];
+  const unread = times ? ` What jobs did is not all known: entries were made anew or went unread ${count(times)} times.` : "";
+  byId("store").textContent = `The store has ${prefixed(store.bytes, "B")}, and all until ${clockTime(until, true)}.${late}${unread}`;
   const unknown = Object.values(lookups.plugins ?? {}).map((one) => one.fault).filter(Boolean);
   byId("lookups").textContent = unknown.length ? `Jobs cannot be looked up: ${unknown.map(printable).join("; ")}.` : "";
   const failing = sources.filter((one) => one.error);
