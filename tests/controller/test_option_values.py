@@ -29,6 +29,7 @@ DefMemPerCPU=100
 PriorityType=priority/multifactor
 AccountingStorageEnforce=associations,limits,qos
 GresTypes=gpu
+MailProg=/bin/true
 MaxArraySize=10001
 PropagateResourceLimits=NONE
 NodeName=n[01-04] CPUs=4 CoresPerSocket=4 RealMemory=8000 TmpDisk=1000 Gres=gpu:2 Feature=virt
