@@ -5,7 +5,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from array import array
 from collections import Counter
 from itertools import count, pairwise
 from random import Random
@@ -16,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rota.lustre.counters import Activity, Changes, EntryKey, Increase, Seen, Standing
+from rota.lustre.counters import Activity, Increase
 from rota.lustre.store import Part, Reader, Span, Tier, Writer, shown, tiers_of
 from rota.model import InputError
 
@@ -219,41 +218,6 @@ def test_a_file_that_is_no_store(tmp_path: Path) -> None:
         Writer(tmp_path, _TIERS)
     with pytest.raises(InputError, match="cannot be read"):
         Reader(tmp_path).look()
-
-
-def test_a_store_of_the_layout_before_is_taken_over(tmp_path: Path) -> None:
-    Writer(tmp_path, _TIERS).close()
-    database = sqlite3.connect(tmp_path / "activity.sqlite")
-    database.executescript("DROP TABLE seen; DROP TABLE standings; PRAGMA user_version = 4;")
-    database.close()
-    writer = Writer(tmp_path, _TIERS)
-    assert writer.remembered() == ({}, {})
-    writer.close()
-    assert Reader(tmp_path).look().until == 0
-
-
-def test_what_a_store_of_layout_5_remembers_is_taken_over(tmp_path: Path) -> None:
-    """It had one entry of each job on each target."""
-    standing = Standing(("open",), array("q", (3, 70)), 1.7e9, None, unsure=True)
-    changes = Changes({"fs-OST0000": Seen(1.0, 2.0, 3.0)}, {EntryKey("fs-OST0000", "7"): standing})
-    writer = Writer(tmp_path, _TIERS)
-    writer.write([], 10, changes)
-    writer.close()
-    database = sqlite3.connect(tmp_path / "activity.sqlite")
-    database.executescript("""
-        CREATE TABLE old (
-          target BLOB NOT NULL, job BLOB NOT NULL, start_time REAL, snapshot_time REAL, unsure INTEGER NOT NULL,
-          names TEXT NOT NULL, numbers BLOB NOT NULL, PRIMARY KEY (target, job)
-        ) WITHOUT ROWID;
-        INSERT INTO old SELECT target, job, start_time, snapshot_time, unsure, names, numbers FROM standings;
-        DROP TABLE standings;
-        ALTER TABLE old RENAME TO standings;
-        PRAGMA user_version = 5;
-    """)
-    database.close()
-    writer = Writer(tmp_path, _TIERS)
-    assert writer.remembered() == changes
-    writer.close()
 
 
 def test_nobody_else_can_read_it(tmp_path: Path) -> None:

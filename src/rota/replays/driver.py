@@ -181,8 +181,10 @@ class ReplayDriver:
             if submit[place] < now:
                 now = submit[place]
             elif place == count and not followers and not limit_ends and not early_ends:
+                if now >= _NEVER or not self._row:
+                    break
                 idle += not node_changes and engine.is_idle  # those that run end at their time limits
-                if now >= _NEVER or not self._row or idle > _IDLE_TICKS:
+                if idle > _IDLE_TICKS:
                     break
                 if looked != self._launches and not node_changes and not withdrawals:
                     looked = self._launches  # once: thousands may be pending
