@@ -78,6 +78,7 @@ def test_as_logged(cluster: LiveCluster, command: str, script: list[int], child:
     cluster.run("scancel", job_id)
 
 
+@pytest.mark.slow  # the least that a signal comes before the end of a minute
 def test_a_warning_makes_go_on_what_is_stopped(cluster: LiveCluster) -> None:
     warned = [0, _USR1, _CONT]
     jobs = {
