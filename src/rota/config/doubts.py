@@ -59,7 +59,8 @@ _PARTITION_KEYS = {
 #: Keys of slurm.conf that rota reads.
 READ_KEYS = frozenset(
     """
-    AccountingStorageEnforce AccountingStorageTRES ClusterName DefCpuPerGPU DefMemPerCPU DefMemPerGPU DefMemPerNode
+    AccountingStorageEnforce AccountingStorageTRES ClusterName ControlMachine DefCpuPerGPU DefMemPerCPU DefMemPerGPU
+    DefMemPerNode
     DependencyParameters EnforcePartLimits Epilog FairShareDampeningFactor FirstJobId GresTypes JobRequeue
     KillOnBadExit KillWait Licenses MailDomain MailProg MaxArraySize MaxBatchRequeue MaxJobCount MaxMemPerCPU
     MaxMemPerNode MaxStepCount MinJobAge MpiDefault OverTimeLimit PluginDir PreemptExemptTime PreemptMode

@@ -209,15 +209,16 @@ class _Alike(_Several):
         return ""
 
     def encode(self, value: Any) -> Any:
-        found: list[dict[str, Any]] = []
-        names: list[str] = []
+        found: list[tuple[list[str], dict[str, Any]]] = []
         shared: tuple[object, ...] = ()
         for one in value:
             if not found or not _is_same(one[1:], shared):
-                names, shared = [], one[1:]
-                found.append({**self._record.encode(one), self._name: names})
-            names.append(one[0])
-        return [one if len(one[self._name]) > 1 else {**one, self._name: one[self._name][0]} for one in found]
+                shared, own = one[1:], self._record.encode(one)
+                del own[self._name]
+                if not found or own != found[-1][1]:
+                    found.append(([], own))
+            found[-1][0].append(one[0])
+        return [{self._name: names if len(names) > 1 else names[0], **own} for names, own in found]
 
     def decode(self, data: Any) -> Any:
         if not isinstance(data, list):
