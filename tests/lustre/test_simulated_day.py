@@ -374,7 +374,8 @@ KINDS = (
         (16, 120, KINDS[3]),
         (13, 120, KINDS[5]),
         pytest.param(3, 1440, KINDS[0], marks=pytest.mark.slow),
-        *(pytest.param(seed, 120, kind, marks=pytest.mark.slow) for kind in KINDS for seed in range(100, 110)),
+        *(pytest.param(seed, 120, kind, marks=pytest.mark.slow) for kind in KINDS for seed in range(104, 107)),
+        *(pytest.param(seed, 120, kind, marks=pytest.mark.longest) for kind in KINDS for seed in range(107, 120)),
     ],
 )
 def test_what_is_kept_is_what_was_done(tmp_path: Path, seed: int, steps: int, kind: tuple[str, float, bool]) -> None:
@@ -384,6 +385,12 @@ def test_what_is_kept_is_what_was_done(tmp_path: Path, seed: int, steps: int, ki
     found, expected, unknown, done = (
         {job: {name: of[name] for name in METRICS if of[name]} for job, of in some.items()}
         for some in (day.found(), day.expected(), day.unknown(), day.done())
+    )
+    # By a server's clock that is behind they were there before the first reading, which counts nothing, and is named.
+    missed = {job for job, of in expected.items() if found.get(job, {}) != of} if apart else set()
+    assert missed <= day.named()
+    found, expected, unknown, done = (
+        {job: of for job, of in some.items() if job not in missed} for some in (found, expected, unknown, done)
     )
     assert _some(found) == _some(expected)
     together = {job: Sums(found.get(job, {})) + Sums(unknown.get(job, {})) for job in found.keys() | unknown.keys()}
