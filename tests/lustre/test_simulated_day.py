@@ -375,7 +375,11 @@ KINDS = (
         (13, 120, KINDS[5]),
         pytest.param(3, 1440, KINDS[0], marks=pytest.mark.slow),
         *(pytest.param(seed, 120, kind, marks=pytest.mark.slow) for kind in KINDS for seed in range(104, 107)),
-        *(pytest.param(seed, 120, kind, marks=pytest.mark.longest) for kind in KINDS for seed in range(107, 120)),
+        *(
+            pytest.param(seed, 120, kind, marks=[pytest.mark.slow, pytest.mark.longest])
+            for kind in KINDS
+            for seed in range(107, 120)
+        ),
     ],
 )
 def test_what_is_kept_is_what_was_done(tmp_path: Path, seed: int, steps: int, kind: tuple[str, float, bool]) -> None:
