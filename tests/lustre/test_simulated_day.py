@@ -3,6 +3,8 @@
 What is in the store at the end, and what nobody can know, are together what the simulated jobs did, to the byte. Nobody
 can know what an entry counted after it was last read, if it is then made anew. That is told by the simulation, which
 knows the entries at any time, and not by the code that is tested.
+
+Over 400 lines: a day, and all that happens in it.
 """
 
 from __future__ import annotations
