@@ -14,26 +14,13 @@ import pytest
 
 from controller.direct import call
 from controller.recorded.job_updates import changed, fields, submitted, words_of
+from controller.rig import CONF
 from rota.testing.live import LiveCluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_CONF = """
-ClusterName=rig
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core_Memory
-DefMemPerCPU=100
-PriorityType=priority/multifactor
-AccountingStorageEnforce=associations,limits,qos
-AccountingStorageTRES=gres/gpu
-GresTypes=gpu
-Licenses=lic:4
-NodeName=n[01-04] CPUs=4 CoresPerSocket=4 RealMemory=8000 TmpDisk=1000 Gres=gpu:2 Feature=virt
-PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=60
-PartitionName=high Nodes=ALL MaxTime=60
-PartitionName=short Nodes=n[01-02] MaxTime=10 DefaultTime=5
-"""
+_CONF = f"{CONF}AccountingStorageTRES=gres/gpu\nLicenses=lic:4\n"
 _HERE = Path(__file__).parent
 
 

@@ -16,27 +16,13 @@ import pytest
 
 from controller.direct import Said, call
 from controller.recorded.options import Case, fields, outcome
+from controller.rig import CONF
 from rota.testing.live import LiveCluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_CONF = """
-ClusterName=rig
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core_Memory
-DefMemPerCPU=100
-PriorityType=priority/multifactor
-AccountingStorageEnforce=associations,limits,qos
-GresTypes=gpu
-MailProg=/bin/true
-MaxArraySize=10001
-PropagateResourceLimits=NONE
-NodeName=n[01-04] CPUs=4 CoresPerSocket=4 RealMemory=8000 TmpDisk=1000 Gres=gpu:2 Feature=virt
-PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=60
-PartitionName=high Nodes=ALL MaxTime=60
-PartitionName=short Nodes=n[01-02] MaxTime=10 DefaultTime=5
-"""
+_CONF = f"{CONF}MailProg=/bin/true\nMaxArraySize=10001\nPropagateResourceLimits=NONE\n"
 _HERE = Path(__file__).parent
 
 

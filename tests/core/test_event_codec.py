@@ -109,6 +109,13 @@ def test_a_whole_configuration_survives() -> None:
     assert decode(json.loads(json.dumps(encode(event)))) == event
 
 
+def test_nodes_that_are_equal_are_written_alike_whichever_objects_they_are() -> None:
+    nodes = tuple(node._replace(features=tuple("ab")) for node in cluster(nodes=2).nodes)
+    assert nodes[0].features is not nodes[1].features
+    (written,) = encode(ev.Reconfigure(config=replace(cluster(nodes=2), nodes=nodes)))["config"]["nodes"]
+    assert (written["name"], written["features"]) == (["n0", "n1"], ["a", "b"])
+
+
 def test_of_nodes_that_are_equal_each_is_checked() -> None:
     first, second = cluster(nodes=2, cpus_per_node=1).nodes
     nodes = (first, second._replace(cpus=True))

@@ -60,15 +60,14 @@ _PARTITION_KEYS = {
 READ_KEYS = frozenset(
     """
     AccountingStorageEnforce AccountingStorageTRES ClusterName ControlMachine DefCpuPerGPU DefMemPerCPU DefMemPerGPU
-    DefMemPerNode
-    DependencyParameters EnforcePartLimits Epilog FairShareDampeningFactor FirstJobId GresTypes JobRequeue
-    KillOnBadExit KillWait Licenses MailDomain MailProg MaxArraySize MaxBatchRequeue MaxJobCount MaxMemPerCPU
-    MaxMemPerNode MaxStepCount MinJobAge MpiDefault OverTimeLimit PluginDir PreemptExemptTime PreemptMode
-    PreemptType PriorityCalcPeriod PriorityDecayHalfLife PriorityFavorSmall PriorityFlags PriorityMaxAge
-    PriorityType PriorityUsageResetPeriod PriorityWeightAge PriorityWeightAssoc PriorityWeightFairshare
-    PriorityWeightJobSize PriorityWeightPartition PriorityWeightQOS PriorityWeightTRES PrivateData Prolog
-    PrologEpilogTimeout SchedulerParameters SchedulerType SelectType SelectTypeParameters SlurmctldHost SlurmVersion
-    TopologyParam TopologyPlugin TrackWCKey
+    DefMemPerNode DependencyParameters EnforcePartLimits Epilog FairShareDampeningFactor FirstJobId GresTypes
+    JobRequeue KillOnBadExit KillWait Licenses MailDomain MailProg MaxArraySize MaxBatchRequeue MaxJobCount
+    MaxMemPerCPU MaxMemPerNode MaxStepCount MinJobAge MpiDefault OverTimeLimit PluginDir PreemptExemptTime PreemptMode
+    PreemptType PriorityCalcPeriod PriorityDecayHalfLife PriorityFavorSmall PriorityFlags PriorityMaxAge PriorityType
+    PriorityUsageResetPeriod PriorityWeightAge PriorityWeightAssoc PriorityWeightFairshare PriorityWeightJobSize
+    PriorityWeightPartition PriorityWeightQOS PriorityWeightTRES PrivateData Prolog PrologEpilogTimeout
+    SchedulerParameters SchedulerType SelectType SelectTypeParameters SlurmctldHost SlurmVersion TopologyParam
+    TopologyPlugin TrackWCKey
     """.lower().split()
 )
 _NODE_KEYS = frozenset(

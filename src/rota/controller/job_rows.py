@@ -63,7 +63,7 @@ def derived_exit_code(steps: Iterable[StepRecord]) -> int:
     return max((step.exit_code << 8 | step.signal for step in steps), default=0)
 
 
-def batch_step(record: JobRecord, nodes: tuple[str, ...], cpus: int, usage: Usage) -> StepRecord:
+def batch_step(record: JobRecord, nodes: tuple[str, ...], cpus: int, gres: tuple[str, ...], usage: Usage) -> StepRecord:
     """Give the step that is the batch script of a job."""
     return StepRecord(
         step_id="batch",
@@ -71,6 +71,7 @@ def batch_step(record: JobRecord, nodes: tuple[str, ...], cpus: int, usage: Usag
         state=_batch_state(record),
         nodes=nodes,
         cpus=cpus,
+        gres=gres,
         start_time=record.start_time or 0,
         end_time=record.end_time,
         exit_code=record.exit_code,

@@ -231,7 +231,7 @@ class LiveRuns:
             cpus, gres = (run.allocation[0].cpus, run.gres_of_script) if run else (job.num_cpus, ())
             # The processes of the steps are among those of the run.
             own = self._usage.get(key, Usage()).without(step.usage for step in steps)
-            steps = (replace(batch_step(record, job.nodes[:1], cpus, own), gres=gres), *steps)
+            steps = (batch_step(record, job.nodes[:1], cpus, gres, own), *steps)
         return AccountingRecord(job=job, details=details, steps=steps)
 
     def kept(self, record: JobRecord) -> None:

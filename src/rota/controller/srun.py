@@ -242,16 +242,16 @@ async def _step(
 ) -> int | None:
     """Make a step and let the client run it."""
     config, asked = cluster.driver.engine.view.config, step_request(line)
-    allocation = cluster.driver.engine.view.allocation(place.job.job_id)
+    of_job = cluster.driver.engine.view.allocation(place.job.job_id)
     if OWN_JOB in call.environment:  # of a range of nodes it has those of its job, and what that has of time and memory
-        nodes = len(allocation)
+        nodes = len(of_job)
         asked = replace(asked, min_nodes=nodes, max_nodes=nodes, time_limit=0, mem_per_node=0, mem_per_cpu=0)
     quiet = "quiet" in line.texts
     told = False
     problems = contradictions(line.texts)
     for problem in problems:
         terminal.error(f"srun: error: {problem}\n")
-    counts = counts_of(asked, allocation)
+    counts = counts_of(asked, of_job)
     for warning in counts.warnings:  # with --quiet, too
         terminal.error(f"srun: {warning}\n")
     if problems:

@@ -215,7 +215,7 @@ class _Alike(_Several):
             if not found or not _is_same(one[1:], shared):
                 shared, own = one[1:], self._record.encode(one)
                 del own[self._name]
-                if not found or own != found[-1][1]:
+                if not found or own != found[-1][1]:  # equal ones are written alike, whichever objects they are
                     found.append(([], own))
             found[-1][0].append(one[0])
         return [{self._name: names if len(names) > 1 else names[0], **own} for names, own in found]

@@ -27,10 +27,12 @@ _OF_OPTIONS = {
 _LEVEL = 3
 
 
-def step_environment(step_id: int, request: StepRequest, layout: Layout, umask: int) -> dict[str, str]:
+def step_environment(
+    step_id: int, request: StepRequest, layout: Layout, tasks_by_node: Sequence[int], umask: int
+) -> dict[str, str]:
     """Give the variables that all tasks of a step have."""
     tasks = str(len(layout.node_of_task))
-    per_node = counts_text([len(each) for each in layout.tasks_of_nodes()])
+    per_node = counts_text(tasks_by_node)
     found = {
         "SLURM_DISTRIBUTION": request.distribution.named(layout.distribution),
         "SLURM_LAUNCH_NODE_IPADDR": "127.0.0.1",

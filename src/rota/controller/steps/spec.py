@@ -77,10 +77,12 @@ def step_spec(
         of_job["SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0"] = of_job["SLURM_JOB_CPUS_PER_NODE"]
     if mpi != "none":
         of_job["SLURM_MPI_TYPE"] = mpi
-    env = {**environment, **of_job, **step_environment(int(step.step_id), request, layout, call.umask)}
+    tasks_of_nodes, binding = layout.tasks_of_nodes(), gpu_binding(request)
+    tasks_by_node = [len(each) for each in tasks_of_nodes]
+    of_step = step_environment(int(step.step_id), request, layout, tasks_by_node, call.umask)
+    env = {**environment, **of_job, **of_step}
     if OWN_JOB in call.environment and "distribution" not in texts:
         env.pop("SLURM_DISTRIBUTION", None)
-    tasks_of_nodes, binding = layout.tasks_of_nodes(), gpu_binding(request)
     local_ids = {task: local for each in tasks_of_nodes for local, task in enumerate(each)}
     tasks = [
         {
